@@ -187,16 +187,15 @@ it('src/planner reads no clock, chance or environment', () => {
   );
 });
 
-describe('the path that Argo CD runs', () => {
-  /** Packages that have ended up in a built file; esbuild names each module in a comment. */
-  const packagesIn = (file: string) =>
+/** Packages that have ended up in a built file; esbuild names each module in a comment. */
+const packagesIn = (file: string) =>
     new Set(
       [...readFileSync(file, 'utf8').matchAll(/^\s*(?:\/\/|"?)\s*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(
         ([, name]) => name,
       ),
     );
 
-  it('the path that Argo CD runs has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
+it('the path that Argo CD runs has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
     expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['commander', 'zod']));
     expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['commander', 'zod']));
     expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
@@ -205,17 +204,17 @@ describe('the path that Argo CD runs', () => {
     expect(packagesIn('lib/pods.cjs')).toEqual(new Set());
     expect(packagesIn('lib/unseen.cjs')).toEqual(new Set());
     expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
-  });
+});
 
-  it('the path that Argo CD runs has what the planner makes up for an unseen cluster in a part of its own', () => {
+it('the path that Argo CD runs has what the planner makes up for an unseen cluster in a part of its own', () => {
     const having = ['generate', 'unseen'].filter((part) =>
       readFileSync(`lib/${part}.cjs`, 'utf8').includes('// src/planner/unseen/replay.ts'),
     );
 
     expect(having).toEqual(['unseen']);
-  });
+});
 
-  it('would notice: the whole program has them all', () => {
+it('the path that Argo CD runs would notice: the whole program has them all', () => {
     const all = [
       'cdk8s',
       'cdk8s-plus-28',
@@ -231,7 +230,6 @@ describe('the path that Argo CD runs', () => {
     const found = new Set([...packagesIn('lib/cli.cjs'), ...packagesIn('lib/charts.cjs')]);
 
     expect(all.filter((name) => !found.has(name))).toEqual([]);
-  });
 });
 
 it('the whole program loads commands, serve and the demo only when they are called for', () => {

@@ -88,72 +88,68 @@ it.each<[string, readonly Row[], atLeast: number, atMost: number]>([
   expect(usage(jobs).total.waitP95).toEqual({ atLeast, atMost });
 });
 
-describe('a runner without a CI job', () => {
-  it('a runner without a CI job is needless, and its time counts', () => {
-    const { rows } = usage([], [endedRunner(1, 10, 25)]);
+it('a runner without a CI job is needless, and its time counts', () => {
+  const { rows } = usage([], [endedRunner(1, 10, 25)]);
 
-    expect(rows).toMatchObject([
-      {
-        name: 'runners/linux',
-        needlessStarts: 1,
-        runnerMinutes: { atLeast: 15, isExact: true },
-        cpuHours: { atLeast: 0.5 },
-      },
-    ]);
-  });
-
-  it.each<[string, Parameters<typeof usage>]>([
-    ['the history is not whole', [[], [endedRunner(1, 10, 25)], { isWhole: false }]],
-    [
-      'Gitea has forgotten the runner of a job that started since',
-      [[job({ id: 9, times: [8, 11, 20] })], [endedRunner(1, 10, 25)]],
-    ],
-    [
-      'a re-run has taken the row of a job of that time',
-      [[], [endedRunner(1, 10, 25)], { hidden: [{ fromMs: FROM_MS, toMs: FROM_MS + 30 * MINUTE_MS }] }],
-    ],
-  ])('a runner without a CI job may have had one when %s', (_, scene) => {
-    const { total, unmatchedRunners } = usage(...scene);
-
-    expect([total.needlessStarts, unmatchedRunners]).toEqual([0, 1]);
-  });
-
-  it('a runner without a CI job is none when its job still runs, or ended outside of the period', () => {
-    const { rows, unmatchedRunners } = usage([], [endedRunner(1, 10, 25)], { users: new Set([nameFor(1)]) });
-
-    expect([rows, unmatchedRunners]).toEqual([[], 0]);
-  });
+  expect(rows).toMatchObject([
+    {
+      name: 'runners/linux',
+      needlessStarts: 1,
+      runnerMinutes: { atLeast: 15, isExact: true },
+      cpuHours: { atLeast: 0.5 },
+    },
+  ]);
 });
 
-describe('the group of a CI job', () => {
-  const named = job({ id: 1, times: [0, 1, 2], runner: nameFor(1) });
+it.each<[string, Parameters<typeof usage>]>([
+  ['the history is not whole', [[], [endedRunner(1, 10, 25)], { isWhole: false }]],
+  [
+    'Gitea has forgotten the runner of a job that started since',
+    [[job({ id: 9, times: [8, 11, 20] })], [endedRunner(1, 10, 25)]],
+  ],
+  [
+    'a re-run has taken the row of a job of that time',
+    [[], [endedRunner(1, 10, 25)], { hidden: [{ fromMs: FROM_MS, toMs: FROM_MS + 30 * MINUTE_MS }] }],
+  ],
+])('a runner without a CI job may have had one when %s', (_, scene) => {
+  const { total, unmatchedRunners } = usage(...scene);
 
-  it('the group of a CI job is that of its runner, whatever its labels say', () => {
-    expect(usage([{ ...named, labels: ['windows'] }]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 0 }]);
-  });
+  expect([total.needlessStarts, unmatchedRunners]).toEqual([0, 1]);
+});
 
-  it('the group of a CI job is none when another runner ran it', () => {
-    const { onOtherRunners, rows } = usage([job({ id: 1, times: [0, 1, 2], runner: 'vm-1' })]);
+it('a runner without a CI job is none when its job still runs, or ended outside of the period', () => {
+  const { rows, unmatchedRunners } = usage([], [endedRunner(1, 10, 25)], { users: new Set([nameFor(1)]) });
 
-    expect([rows, onOtherRunners]).toEqual([[], 1]);
-  });
+  expect([rows, unmatchedRunners]).toEqual([[], 0]);
+});
 
-  it('the group of a CI job is the only one that covers it when the name is forgotten', () => {
-    expect(usage([job({ id: 1, times: [0, 1, 2] })]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 1 }]);
-  });
+const named = job({ id: 1, times: [0, 1, 2], runner: nameFor(1) });
 
-  it.each([
-    ['several groups cover it', { groups: [LINUX, { ...LINUX, name: 'other' }] }, undefined],
-    ['none does', {}, ['windows']],
-  ])('the group of a CI job is not known when the name is forgotten and %s', (_, more, labels) => {
-    const { ofUnknownGroup, rows } = usage(
-      [job({ id: 1, times: [0, 1, 2], ...(labels && { labels }) })],
-      undefined,
-      more,
-    );
+it('the group of a CI job is that of its runner, whatever its labels say', () => {
+  expect(usage([{ ...named, labels: ['windows'] }]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 0 }]);
+});
 
-    expect([rows, ofUnknownGroup]).toEqual([[], 1]);
-  });
+it('the group of a CI job is none when another runner ran it', () => {
+  const { onOtherRunners, rows } = usage([job({ id: 1, times: [0, 1, 2], runner: 'vm-1' })]);
+
+  expect([rows, onOtherRunners]).toEqual([[], 1]);
+});
+
+it('the group of a CI job is the only one that covers it when the name is forgotten', () => {
+  expect(usage([job({ id: 1, times: [0, 1, 2] })]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 1 }]);
+});
+
+it.each([
+  ['several groups cover it', { groups: [LINUX, { ...LINUX, name: 'other' }] }, undefined],
+  ['none does', {}, ['windows']],
+])('the group of a CI job is not known when the name is forgotten and %s', (_, more, labels) => {
+  const { ofUnknownGroup, rows } = usage(
+    [job({ id: 1, times: [0, 1, 2], ...(labels && { labels }) })],
+    undefined,
+    more,
+  );
+
+  expect([rows, ofUnknownGroup]).toEqual([[], 1]);
 });
 
 it('a row that a re-run has copied counts once', () => {

@@ -31,44 +31,42 @@ describe('the help of a command', () => {
   });
 });
 
-describe('-o', () => {
-  it('-o takes its value in all the ways of kubectl', async () => {
-    const outcomes = await Promise.all(
-      [['-o', 'json'], ['-ojson'], ['-o=json'], ['--output', 'json'], ['--output=json'], ['--json']].map((flags) =>
-        runHere(['version', ...flags]),
-      ),
-    );
+it('-o takes its value in all the ways of kubectl', async () => {
+  const outcomes = await Promise.all(
+    [['-o', 'json'], ['-ojson'], ['-o=json'], ['--output', 'json'], ['--output=json'], ['--json']].map((flags) =>
+      runHere(['version', ...flags]),
+    ),
+  );
 
-    expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
-    expect(new Set(outcomes.map(({ stdout }) => stdout)).size).toBe(1);
-    expect(JSON.parse(outcomes[0]?.stdout ?? '')).toHaveProperty('version');
-  });
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(new Set(outcomes.map(({ stdout }) => stdout)).size).toBe(1);
+  expect(JSON.parse(outcomes[0]?.stdout ?? '')).toHaveProperty('version');
+});
 
-  it('-o is of the commands that have it, when a variable asks for it', async () => {
-    const of = (command: string, output: string) => runHere([command], { GITEA_RUNNERS_OUTPUT: output });
+it('-o is of the commands that have it, when a variable asks for it', async () => {
+  const of = (command: string, output: string) => runHere([command], { GITEA_RUNNERS_OUTPUT: output });
 
-    expect((await of('version', 'json')).stdout).toContain('{');
-    expect(await of('version', 'wide')).toEqual(await runHere(['version']));
-    expect((await of('version', 'yaml')).stderr).toBe(
-      'error: GR-FLAG-16 read GITEA_RUNNERS_OUTPUT: version prints json, not "yaml". Leave it out for text.\n',
-    );
-  });
+  expect((await of('version', 'json')).stdout).toContain('{');
+  expect(await of('version', 'wide')).toEqual(await runHere(['version']));
+  expect((await of('version', 'yaml')).stderr).toBe(
+    'error: GR-FLAG-16 read GITEA_RUNNERS_OUTPUT: version prints json, not "yaml". Leave it out for text.\n',
+  );
+});
 
-  it.each([
-    ['version', 'json'],
-    ['doctor', 'json'],
-    ['sweep', 'json'],
-    ['report', 'json or csv'],
-    ['explain', 'json or wide'],
-    ['validate', 'json, sarif, github or markdown'],
-  ])('%s -o yaml says what there is', async (command, outputs) => {
-    const outcome = await runHere([command, '-o', 'yaml'], {}, folderWith({}));
+it.each([
+  ['version', 'json'],
+  ['doctor', 'json'],
+  ['sweep', 'json'],
+  ['report', 'json or csv'],
+  ['explain', 'json or wide'],
+  ['validate', 'json, sarif, github or markdown'],
+])('%s -o yaml says what there is', async (command, outputs) => {
+  const outcome = await runHere([command, '-o', 'yaml'], {}, folderWith({}));
 
-    expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toBe(
-      `error: GR-FLAG-16 read --output: ${command} prints ${outputs}, not "yaml". Leave it out for text.\n`,
-    );
-  });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toBe(
+    `error: GR-FLAG-16 read --output: ${command} prints ${outputs}, not "yaml". Leave it out for text.\n`,
+  );
 });
 
 it.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([

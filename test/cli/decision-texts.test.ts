@@ -133,17 +133,15 @@ it.each(RUNNERS)('a runner: %j reads', (decision, text) => {
   expect(runnerText(decision, [], 0)).toBe(text);
 });
 
-describe('a limit that other Applications share', () => {
-  const others = [{ name: 'gpu-1-1-9c31e0aa', application: 'team-b' }, { name: 'x' }];
-  const limited = explained(held('limit', { group: GROUP, limit: { name: 'gpus', most: 20, others } }));
+const others = [{ name: 'gpu-1-1-9c31e0aa', application: 'team-b' }, { name: 'x' }];
+const limited = explained(held('limit', { group: GROUP, limit: { name: 'gpus', most: 20, others } }));
 
-  it('a limit that other Applications share is told with their Jobs in the advice, which the person on call reads', () => {
-    expect(adviceFor(limited, [])).toEqual([
-      'wait for a runner under limit gpus (20), or raise its max in spec.limits. Jobs of other Applications have slots there: gpu-1-1-9c31e0aa (Application team-b), x (Application <unknown>)',
-    ]);
-  });
+it('a limit that other Applications share is told with their Jobs in the advice, which the person on call reads', () => {
+  expect(adviceFor(limited, [])).toEqual([
+    'wait for a runner under limit gpus (20), or raise its max in spec.limits. Jobs of other Applications have slots there: gpu-1-1-9c31e0aa (Application team-b), x (Application <unknown>)',
+  ]);
+});
 
-  it('a limit that other Applications share is told without them in the cause, which also stands beside a commit', () => {
-    expect(verdictText(limited, NOW, new Map())).toBe('held back by limit gpus (20) of group runners/ci');
-  });
+it('a limit that other Applications share is told without them in the cause, which also stands beside a commit', () => {
+  expect(verdictText(limited, NOW, new Map())).toBe('held back by limit gpus (20) of group runners/ci');
 });

@@ -74,43 +74,41 @@ it('the story ends by itself with every CI job done and nothing left', async () 
   expect(seen.out).not.toMatch(/[\x00-\x09\x0b-\x1f]/);
 });
 
-describe('the terminal', () => {
-  it.each([72, 120])('the terminal gets at most 23 lines, none wider than %i columns', async (columns) => {
-    const seen = recorder({ terminal: true, columns, env: { NO_COLOR: '1' } });
+it.each([72, 120])('the terminal gets at most 23 lines, none wider than %i columns', async (columns) => {
+  const seen = recorder({ terminal: true, columns, env: { NO_COLOR: '1' } });
 
-    await demo(seen.io, { speed: SPEED, generate: real });
+  await demo(seen.io, { speed: SPEED, generate: real });
 
-    const shown = pictures(seen.out);
-    expect(shown.length).toBeGreaterThan(50);
-    expect(new Set(shown.map((lines) => lines.length))).toEqual(new Set([23]));
-    expect(Math.max(...shown.flat().map((line) => line.length))).toBeLessThan(columns);
-    expect(seen.out).not.toContain('\x1b[32m');
-    expect(seen.out).toContain('no runner: labels not covered: gpu');
-    expect(seen.out).toContain('queued: held back by the cap of 4');
-    expect(seen.out).toContain('blocked: needs build');
-    expect(seen.out).toMatch(/ci-\d+-1-[0-9a-f]{8} +made for #\d+ +runs another: #\d+/);
-  });
+  const shown = pictures(seen.out);
+  expect(shown.length).toBeGreaterThan(50);
+  expect(new Set(shown.map((lines) => lines.length))).toEqual(new Set([23]));
+  expect(Math.max(...shown.flat().map((line) => line.length))).toBeLessThan(columns);
+  expect(seen.out).not.toContain('\x1b[32m');
+  expect(seen.out).toContain('no runner: labels not covered: gpu');
+  expect(seen.out).toContain('queued: held back by the cap of 4');
+  expect(seen.out).toContain('blocked: needs build');
+  expect(seen.out).toMatch(/ci-\d+-1-[0-9a-f]{8} +made for #\d+ +runs another: #\d+/);
+});
 
-  it.each([
-    ['is too narrow for the picture', { columns: 71 }],
-    ['can only print', { env: { TERM: 'dumb' } }],
-  ])('a terminal that %s gets plain lines', async (_, wanted) => {
-    const seen = recorder({ terminal: true, ...wanted });
+it.each([
+  ['is too narrow for the picture', { columns: 71 }],
+  ['can only print', { env: { TERM: 'dumb' } }],
+])('a terminal that %s gets plain lines', async (_, wanted) => {
+  const seen = recorder({ terminal: true, ...wanted });
 
-    await demo(seen.io, { speed: SPEED, generate: real });
+  await demo(seen.io, { speed: SPEED, generate: real });
 
-    expect(seen.out).not.toContain('\x1b');
-    expect(seen.out).toContain('CI jobs     11 of 11 succeeded');
-  });
+  expect(seen.out).not.toContain('\x1b');
+  expect(seen.out).toContain('CI jobs     11 of 11 succeeded');
+});
 
-  it('the terminal is coloured, and gets its cursor back', async () => {
-    const seen = recorder({ terminal: true });
+it('the terminal is coloured, and gets its cursor back', async () => {
+  const seen = recorder({ terminal: true });
 
-    await demo(seen.io, { speed: SPEED, generate: real });
+  await demo(seen.io, { speed: SPEED, generate: real });
 
-    expect(seen.out).toContain('\x1b[32m');
-    expect(seen.out).toContain('\x1b[?25h');
-  });
+  expect(seen.out).toContain('\x1b[32m');
+  expect(seen.out).toContain('\x1b[?25h');
 });
 
 describe('when something is wrong', () => {

@@ -39,49 +39,47 @@ function startsOf(file: string): readonly string[] {
 /** Users of kubeconfigs as the clouds write them. */
 const user = (command: string, more: object = {}): object => ({ exec: { apiVersion: V1, command, ...more } });
 
-describe('a program that gives a token', () => {
-  const commands = (folder: string): readonly (readonly string[])[] => [
-    ['doctor', '-A'],
-    ['explain', '-A'],
-    ['explain', folder],
-    ['explain', 'acme/web#1', folder],
-    ['extend', 'ci-7-1-9c31e0aa'],
-    ['sweep', '--dry-run', folder],
-  ];
+const commands = (folder: string): readonly (readonly string[])[] => [
+  ['doctor', '-A'],
+  ['explain', '-A'],
+  ['explain', folder],
+  ['explain', 'acme/web#1', folder],
+  ['extend', 'ci-7-1-9c31e0aa'],
+  ['sweep', '--dry-run', folder],
+];
 
-  it('logs in once in each command that people type', async () => {
-    const { env, folder } = await startWithJob();
-    for (const command of commands(folder)) {
-      const server = await startCluster();
-      const file = printing(credential({ token: TOKEN }));
-
-      const { stdout, stderr } = await runHere([...command, '--kubeconfig', kubeconfigFor(server, user(file))], env);
-
-      expect([command, startsOf(file).length]).toEqual([command, 1]);
-      expect(server.seen.length, command.join(' ')).toBeGreaterThan(0);
-      expect(stdout + stderr).not.toMatch(/GR-CLUSTER-(?:05|12|17)/);
-      expect(stdout + stderr).not.toContain(TOKEN);
-    }
-  }, 30_000);
-
-  it('a program that gives a token is started by nothing that runs by itself', async () => {
-    const { env, folder } = await startWithJob();
+it('a program that gives a token logs in once in each command that people type', async () => {
+  const { env, folder } = await startWithJob();
+  for (const command of commands(folder)) {
     const server = await startCluster();
     const file = printing(credential({ token: TOKEN }));
-    const kubeconfig = kubeconfigFor(server, user(file));
 
-    for (const command of [
-      ['generate', folder, '--kubeconfig', kubeconfig],
-      ['generate', folder, '--secrets', 'api', '--kubeconfig', kubeconfig],
-      ['serve', '--once', '--argocd-url', server.config.url, '--kubeconfig', kubeconfig],
-    ]) {
-      const outcome = await runCli(command, { ...env, ARGOCD_TOKEN: 'a-token' });
+    const { stdout, stderr } = await runHere([...command, '--kubeconfig', kubeconfigFor(server, user(file))], env);
 
-      expect(outcome).toMatchObject({ code: 2, stdout: '' });
-      expect(outcome.stderr).toContain('GR-CLUSTER-12');
-    }
-    expect(startsOf(file)).toEqual([]);
-  });
+    expect([command, startsOf(file).length]).toEqual([command, 1]);
+    expect(server.seen.length, command.join(' ')).toBeGreaterThan(0);
+    expect(stdout + stderr).not.toMatch(/GR-CLUSTER-(?:05|12|17)/);
+    expect(stdout + stderr).not.toContain(TOKEN);
+  }
+}, 30_000);
+
+it('a program that gives a token is started by nothing that runs by itself', async () => {
+  const { env, folder } = await startWithJob();
+  const server = await startCluster();
+  const file = printing(credential({ token: TOKEN }));
+  const kubeconfig = kubeconfigFor(server, user(file));
+
+  for (const command of [
+    ['generate', folder, '--kubeconfig', kubeconfig],
+    ['generate', folder, '--secrets', 'api', '--kubeconfig', kubeconfig],
+    ['serve', '--once', '--argocd-url', server.config.url, '--kubeconfig', kubeconfig],
+  ]) {
+    const outcome = await runCli(command, { ...env, ARGOCD_TOKEN: 'a-token' });
+
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toContain('GR-CLUSTER-12');
+  }
+  expect(startsOf(file)).toEqual([]);
 });
 
 describe('a login', () => {

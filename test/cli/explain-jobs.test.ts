@@ -2,7 +2,7 @@
  * Situations that Gitea alone knows, as an engineer meets them at 3 a.m.: each with its cause and the next step. Real
  * program, simulated Gitea.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Simulator } from '../../simulator/gitea/simulator.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
@@ -253,38 +253,36 @@ it.each(ROWS)('explain, at 3 a.m., when $when', async ({ make, code, says }) => 
   for (const text of says) expect(line).toContain(text);
 });
 
-describe('the table of explain', () => {
-  /**
-   * Prints the table with a queued job of acme/web, which has Actions switched off, and one of acme/ml, which has not.
-   */
-  async function table(ageMs: number) {
-    let agoMs = ageMs;
-    const { simulator, env, folder } = await startAcme({ now: () => Date.now() - agoMs });
-    const { gitea } = simulator;
-    gitea.addRepo('acme/ml');
-    one(gitea);
-    one(gitea, {}, 'linux', 'acme/ml');
-    gitea.setActions('acme/web', false);
-    agoMs = 0;
-    const asked: string[] = [];
-    simulator.intercept(({ url = '' }) => {
-      if (url.includes('/actions/runs')) asked.push(url);
-      return false;
-    });
-    const { code, stdout } = await runHere(['explain', folder, '--exit-code', '-o', 'wide'], env);
-    return { code, stdout, asked };
-  }
-
-  it('the table of explain tells where Actions is switched off, with a token that reads no repository', async () => {
-    const { code, stdout } = await table(70_000);
-
-    expect(code).toBe(4);
-    expect(stdout).toMatch(/acme\/web .*unserved.*Actions is switched off/);
-    expect(stdout).toContain('switch Actions on in the settings of acme/web');
-    expect(stdout).not.toContain('settings of acme/ml');
+/**
+ * Prints the table with a queued job of acme/web, which has Actions switched off, and one of acme/ml, which has not.
+ */
+async function table(ageMs: number) {
+  let agoMs = ageMs;
+  const { simulator, env, folder } = await startAcme({ now: () => Date.now() - agoMs });
+  const { gitea } = simulator;
+  gitea.addRepo('acme/ml');
+  one(gitea);
+  one(gitea, {}, 'linux', 'acme/ml');
+  gitea.setActions('acme/web', false);
+  agoMs = 0;
+  const asked: string[] = [];
+  simulator.intercept(({ url = '' }) => {
+    if (url.includes('/actions/runs')) asked.push(url);
+    return false;
   });
+  const { code, stdout } = await runHere(['explain', folder, '--exit-code', '-o', 'wide'], env);
+  return { code, stdout, asked };
+}
 
-  it('the table of explain asks for no runs while all jobs are young', async () => {
-    expect((await table(1_000)).asked).toEqual([]);
-  });
+it('the table of explain tells where Actions is switched off, with a token that reads no repository', async () => {
+  const { code, stdout } = await table(70_000);
+
+  expect(code).toBe(4);
+  expect(stdout).toMatch(/acme\/web .*unserved.*Actions is switched off/);
+  expect(stdout).toContain('switch Actions on in the settings of acme/web');
+  expect(stdout).not.toContain('settings of acme/ml');
+});
+
+it('the table of explain asks for no runs while all jobs are young', async () => {
+  expect((await table(1_000)).asked).toEqual([]);
 });

@@ -270,87 +270,83 @@ describe('WHAT and PATH', () => {
   });
 });
 
-describe('the table', () => {
-  it('the table shows problems first, and only what a filter lets through', async () => {
-    const { run } = await scene();
-    const states = async (...args: readonly string[]): Promise<readonly string[]> => {
-      const { stdout } = await run('-o', 'json', ...args);
-      return (JSON.parse(stdout) as { jobs: { state: string }[] }).jobs.map(({ state }) => state);
-    };
+it('the table shows problems first, and only what a filter lets through', async () => {
+  const { run } = await scene();
+  const states = async (...args: readonly string[]): Promise<readonly string[]> => {
+    const { stdout } = await run('-o', 'json', ...args);
+    return (JSON.parse(stdout) as { jobs: { state: string }[] }).jobs.map(({ state }) => state);
+  };
 
-    expect(await states()).toEqual(['unserved', 'starting', 'blocked', 'blocked', 'running']);
-    expect(await states('--state', 'running,unserved')).toEqual(['unserved', 'running']);
-    expect(await states('--repository', 'Acme/API')).toEqual(['blocked', 'running']);
-    expect(await states('--group', 'runners/ci')).toEqual(['unserved', 'starting']);
-  });
+  expect(await states()).toEqual(['unserved', 'starting', 'blocked', 'blocked', 'running']);
+  expect(await states('--state', 'running,unserved')).toEqual(['unserved', 'running']);
+  expect(await states('--repository', 'Acme/API')).toEqual(['blocked', 'running']);
+  expect(await states('--group', 'runners/ci')).toEqual(['unserved', 'starting']);
+});
 
-  it('the table does not say that all is well when a filter leaves everything out', async () => {
-    const { run } = await scene();
+it('the table does not say that all is well when a filter leaves everything out', async () => {
+  const { run } = await scene();
 
-    const other = await run('--state', 'held');
-    const typo = await run('--group', 'runners/cj', '--exit-code');
+  const other = await run('--state', 'held');
+  const typo = await run('--group', 'runners/cj', '--exit-code');
 
-    expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 unfinished jobs.\n');
-    expect(other.stdout.split('\n').slice(-2)).toEqual((await run()).stdout.split('\n').slice(-2));
-    expect(typo).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'error: GR-EXPLAIN-03 explain --group runners/cj: there is no such RunnerGroup here. RunnerGroups: runners/ci.\n',
-    });
-  });
-
-  it('the table refuses a filter that cannot be before it asks Gitea', async () => {
-    const { run, simulator } = await scene();
-
-    const outcome = await run('--state', 'broken');
-
-    expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toContain('GR-FLAG-18 read --state');
-    expect(simulator.requests).toEqual([]);
-  });
-
-  it('the table with -o wide shows states and links, and cuts nothing', async () => {
-    const { run, web } = await scene();
-
-    const { stdout } = await run('-o', 'wide');
-
-    expect(stdout).toMatch(/^JOB +NAME +RUNS-ON +AGE +PUSH +STATE +LINK +WHAT HAPPENS$/m);
-    expect(stdout).toContain(`/acme/web/actions/runs/${web.run.id}/jobs/`);
-  });
-
-  it('the table is as narrow as COLUMNS says, and breaks the last column between words', async () => {
-    const { env, folder } = await scene();
-
-    const { stdout } = await runHere(['explain'], { ...env, COLUMNS: '80' }, folder);
-
-    expect(stdout.split('\n').filter(({ length }) => length > 80)).toEqual([]);
-    expect(stdout).toMatch(/^Plan: .*\n {2}\S/m);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(did you mean linux (runners/ci)?)');
+  expect(other.stdout).toContain('\nNo job passes the filters. They leave out 5 unfinished jobs.\n');
+  expect(other.stdout.split('\n').slice(-2)).toEqual((await run()).stdout.split('\n').slice(-2));
+  expect(typo).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'error: GR-EXPLAIN-03 explain --group runners/cj: there is no such RunnerGroup here. RunnerGroups: runners/ci.\n',
   });
 });
 
-describe('--exit-code', () => {
-  it('--exit-code is 4 when a job that is shown is unserved, and the table is printed', async () => {
-    const { run } = await scene();
+it('the table refuses a filter that cannot be before it asks Gitea', async () => {
+  const { run, simulator } = await scene();
 
-    const stuck = await run('--exit-code');
-    const other = await run('--exit-code', '--repository', 'acme/api');
+  const outcome = await run('--state', 'broken');
 
-    expect(stuck.code).toBe(4);
-    expect(stuck.stdout).toContain('labels not covered: linus');
-    expect(other.code).toBe(0);
-    expect((await run('--exit-code', 'acme/web#1')).code).toBe(4);
-    expect((await run()).code).toBe(0);
-  });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toContain('GR-FLAG-18 read --state');
+  expect(simulator.requests).toEqual([]);
+});
 
-  test('--exit-code and -o of validate are refused where they make no sense', async () => {
-    const { run } = await scene();
+it('the table with -o wide shows states and links, and cuts nothing', async () => {
+  const { run, web } = await scene();
 
-    expect(await run('--watch', '--exit-code')).toMatchObject({ code: 2, stdout: '' });
-    expect(await run('--watch', '-o', 'json')).toMatchObject({ code: 2, stdout: '' });
-    expect(await run('-o', 'sarif')).toMatchObject({ code: 2, stdout: '' });
-  });
+  const { stdout } = await run('-o', 'wide');
+
+  expect(stdout).toMatch(/^JOB +NAME +RUNS-ON +AGE +PUSH +STATE +LINK +WHAT HAPPENS$/m);
+  expect(stdout).toContain(`/acme/web/actions/runs/${web.run.id}/jobs/`);
+});
+
+it('the table is as narrow as COLUMNS says, and breaks the last column between words', async () => {
+  const { env, folder } = await scene();
+
+  const { stdout } = await runHere(['explain'], { ...env, COLUMNS: '80' }, folder);
+
+  expect(stdout.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+  expect(stdout).toMatch(/^Plan: .*\n {2}\S/m);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(did you mean linux (runners/ci)?)');
+});
+
+it('--exit-code is 4 when a job that is shown is unserved, and the table is printed', async () => {
+  const { run } = await scene();
+
+  const stuck = await run('--exit-code');
+  const other = await run('--exit-code', '--repository', 'acme/api');
+
+  expect(stuck.code).toBe(4);
+  expect(stuck.stdout).toContain('labels not covered: linus');
+  expect(other.code).toBe(0);
+  expect((await run('--exit-code', 'acme/web#1')).code).toBe(4);
+  expect((await run()).code).toBe(0);
+});
+
+test('--exit-code and -o of validate are refused where they make no sense', async () => {
+  const { run } = await scene();
+
+  expect(await run('--watch', '--exit-code')).toMatchObject({ code: 2, stdout: '' });
+  expect(await run('--watch', '-o', 'json')).toMatchObject({ code: 2, stdout: '' });
+  expect(await run('-o', 'sarif')).toMatchObject({ code: 2, stdout: '' });
 });
 
 const BROKEN = { status: 500, headers: 'application/json', text: '{}' };

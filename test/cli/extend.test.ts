@@ -1,6 +1,6 @@
 /** `gitea-runners extend` as people call it: the real program against an API server of the test's. */
 import { json } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { timeText } from '../../src/shared/marks.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
@@ -94,103 +94,99 @@ function writtenIn(patches: readonly z.infer<typeof Patch>[]): number {
   return Date.parse(patches[0]?.metadata.annotations['gitea.bpg.pw/extend-until'] ?? '');
 }
 
-describe('extend', () => {
-  it.each([POD, `pod/${POD}`, NAME, `job/${NAME}`])(
-    'extend writes the new time on the Job of %s, and says it',
-    async (name) => {
-      const { extend, patches, asked } = await startWorld({});
-      const before = Date.now();
+it.each([POD, `pod/${POD}`, NAME, `job/${NAME}`])(
+  'extend writes the new time on the Job of %s, and says it',
+  async (name) => {
+    const { extend, patches, asked } = await startWorld({});
+    const before = Date.now();
 
-      const { code, stdout, stderr } = await extend(name, '--for', '2h30m');
+    const { code, stdout, stderr } = await extend(name, '--for', '2h30m');
 
-      const until = writtenIn(patches);
-      expect(until).toBeGreaterThan(before + 2.5 * HOUR - 3_000);
-      expect(until).toBeLessThan(Date.now() + 2.5 * HOUR + 3_000);
-      expect([code, stderr]).toEqual([0, '']);
-      expect(stdout).toMatch(new RegExp(`^job/${NAME} stays until ${timeText(until)} \\(2h(?:29|30)m\\)\\.\\n$`));
-      expect(asked.filter((line) => line.startsWith('PATCH'))).toEqual([
-        `PATCH /apis/batch/v1/namespaces/runners/jobs/${NAME}`,
-      ]);
-    },
-  );
+    const until = writtenIn(patches);
+    expect(until).toBeGreaterThan(before + 2.5 * HOUR - 3_000);
+    expect(until).toBeLessThan(Date.now() + 2.5 * HOUR + 3_000);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(new RegExp(`^job/${NAME} stays until ${timeText(until)} \\(2h(?:29|30)m\\)\\.\\n$`));
+    expect(asked.filter((line) => line.startsWith('PATCH'))).toEqual([
+      `PATCH /apis/batch/v1/namespaces/runners/jobs/${NAME}`,
+    ]);
+  },
+);
 
-  it('extend takes the cluster that kubectl would take', async () => {
-    const { patches, kubeconfig } = await startWorld({});
+it('extend takes the cluster that kubectl would take', async () => {
+  const { patches, kubeconfig } = await startWorld({});
 
-    const { code, stderr } = await runHere(['extend', POD, '-n', 'runners'], { KUBECONFIG: kubeconfig });
+  const { code, stderr } = await runHere(['extend', POD, '-n', 'runners'], { KUBECONFIG: kubeconfig });
 
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(patches).toHaveLength(1);
-  });
-
-  it('extend goes by the clock of the cluster', async () => {
-    const { extend, patches } = await startWorld({ aheadMs: 6 * HOUR, annotations: kept(-6 * HOUR) });
-
-    await extend(POD);
-
-    expect(writtenIn(patches)).toBeGreaterThan(Date.now() + 7 * HOUR - 10_000);
-  });
-
-  it('extend stops at 24 hours after the failure, and says so', async () => {
-    const { extend, patches } = await startWorld({ annotations: kept(20 * HOUR, 21 * HOUR) });
-
-    const { code, stdout } = await extend(POD, '--for', '12h');
-
-    expect(code).toBe(0);
-    expect(writtenIn(patches)).toBeLessThan(Date.now() + 4 * HOUR);
-    expect(stdout).toContain('It is the longest stay: 24 hours after the failure.');
-  });
-
-  it('shortens nothing', async () => {
-    const { extend, patches } = await startWorld({ annotations: kept(60_000, DAY / 2) });
-
-    const { code, stdout } = await extend(POD, '--for', '1h');
-
-    expect([code, patches]).toEqual([0, []]);
-    expect(stdout).toContain(`job/${NAME} already stays until `);
-  });
-
-  it('extend reads the Job again when somebody has changed it meanwhile', async () => {
-    const { extend, patches } = await startWorld({ refusals: [409, 409] });
-
-    expect((await extend(POD)).code).toBe(0);
-    expect(patches).toHaveLength(1);
-  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(patches).toHaveLength(1);
 });
 
-describe('extend refuses', () => {
-  it.each<[string, World, string, number, string]>([
-    ['what no Job has made', {}, 'web-0', 2, 'GR-EXTEND-01'],
-    ['a Job that is not ours', { labels: {} }, POD, 2, 'GR-EXTEND-01'],
-    ['a runner that does not stay', { annotations: {} }, POD, 2, 'GR-EXTEND-02'],
-    ['a runner whose CI job was cancelled', { annotations: kept(60_000, 0) }, POD, 2, 'GR-EXTEND-02'],
-    [
-      'a runner that has ended',
-      { status: { conditions: [{ type: 'Complete', status: 'True' }] } },
-      POD,
-      2,
-      'GR-EXTEND-02',
-    ],
-    ['a name that is not there', {}, 'ci-8-1-00000000', 1, 'GR-EXTEND-03'],
-    ['who is not known', { read: 401 }, POD, 1, 'GR-CLUSTER-05'],
-    ['who may not read', { read: 403 }, POD, 1, 'GR-EXTEND-04'],
-    ['who may not write', { refusals: [403] }, POD, 1, 'GR-EXTEND-04'],
-    ['a Job that changes all the time', { refusals: Array<number>(9).fill(409) }, POD, 1, 'GR-EXTEND-04'],
-    ['a path', {}, '../secrets/x', 2, 'GR-EXTEND-06'],
-  ])('extend refuses %s', async (_, world, name, exit, errorCode) => {
-    const { extend, patches } = await startWorld(world);
+it('extend goes by the clock of the cluster', async () => {
+  const { extend, patches } = await startWorld({ aheadMs: 6 * HOUR, annotations: kept(-6 * HOUR) });
 
-    const { code, stdout, stderr } = await extend(name);
+  await extend(POD);
 
-    expect([code, stdout, patches], stderr).toEqual([exit, '', []]);
-    expect(stderr).toContain(errorCode);
-    expect(stderr).not.toContain(TOKEN);
-  });
+  expect(writtenIn(patches)).toBeGreaterThan(Date.now() + 7 * HOUR - 10_000);
+});
 
-  it('extend refuses to guess a cluster when kubectl has none either', async () => {
-    const { code, stderr } = await runHere(['extend', POD]);
+it('extend stops at 24 hours after the failure, and says so', async () => {
+  const { extend, patches } = await startWorld({ annotations: kept(20 * HOUR, 21 * HOUR) });
 
-    expect(code).toBe(2);
-    expect(stderr).toContain('GR-EXTEND-05');
-  });
+  const { code, stdout } = await extend(POD, '--for', '12h');
+
+  expect(code).toBe(0);
+  expect(writtenIn(patches)).toBeLessThan(Date.now() + 4 * HOUR);
+  expect(stdout).toContain('It is the longest stay: 24 hours after the failure.');
+});
+
+it('extend shortens nothing', async () => {
+  const { extend, patches } = await startWorld({ annotations: kept(60_000, DAY / 2) });
+
+  const { code, stdout } = await extend(POD, '--for', '1h');
+
+  expect([code, patches]).toEqual([0, []]);
+  expect(stdout).toContain(`job/${NAME} already stays until `);
+});
+
+it('extend reads the Job again when somebody has changed it meanwhile', async () => {
+  const { extend, patches } = await startWorld({ refusals: [409, 409] });
+
+  expect((await extend(POD)).code).toBe(0);
+  expect(patches).toHaveLength(1);
+});
+
+it.each<[string, World, string, number, string]>([
+  ['what no Job has made', {}, 'web-0', 2, 'GR-EXTEND-01'],
+  ['a Job that is not ours', { labels: {} }, POD, 2, 'GR-EXTEND-01'],
+  ['a runner that does not stay', { annotations: {} }, POD, 2, 'GR-EXTEND-02'],
+  ['a runner whose CI job was cancelled', { annotations: kept(60_000, 0) }, POD, 2, 'GR-EXTEND-02'],
+  [
+    'a runner that has ended',
+    { status: { conditions: [{ type: 'Complete', status: 'True' }] } },
+    POD,
+    2,
+    'GR-EXTEND-02',
+  ],
+  ['a name that is not there', {}, 'ci-8-1-00000000', 1, 'GR-EXTEND-03'],
+  ['who is not known', { read: 401 }, POD, 1, 'GR-CLUSTER-05'],
+  ['who may not read', { read: 403 }, POD, 1, 'GR-EXTEND-04'],
+  ['who may not write', { refusals: [403] }, POD, 1, 'GR-EXTEND-04'],
+  ['a Job that changes all the time', { refusals: Array<number>(9).fill(409) }, POD, 1, 'GR-EXTEND-04'],
+  ['a path', {}, '../secrets/x', 2, 'GR-EXTEND-06'],
+])('extend refuses %s', async (_, world, name, exit, errorCode) => {
+  const { extend, patches } = await startWorld(world);
+
+  const { code, stdout, stderr } = await extend(name);
+
+  expect([code, stdout, patches], stderr).toEqual([exit, '', []]);
+  expect(stderr).toContain(errorCode);
+  expect(stderr).not.toContain(TOKEN);
+});
+
+it('extend refuses to guess a cluster when kubectl has none either', async () => {
+  const { code, stderr } = await runHere(['extend', POD]);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('GR-EXTEND-05');
 });

@@ -296,15 +296,12 @@ function secretsIn(folder: string): readonly unknown[] {
   });
 }
 
-describe('setup.sh', () => {
-  it.each([
+it.each([
     ['global', '', '/admin'],
     ['org', 'acme', '/orgs/acme'],
     ['user', 'anna', '/user'],
     ['repo', 'acme/web', '/repos/acme/web'],
-  ])(
-    'setup.sh of scope %s makes three Secrets and one webhook, also when it runs twice',
-    async (scope, owner, level) => {
+])('setup.sh of scope %s makes three Secrets and one webhook, also when it runs twice', async (scope, owner, level) => {
       const { origin, hooks, tokens } = await gitea(level);
       const folder = folderWith({});
       await init(folder, '--scope', scope, '--gitea', `${origin}/`, ...(owner === '' ? [] : ['--owner', owner]));
@@ -336,10 +333,9 @@ describe('setup.sh', () => {
       expect(listed).toContain(`${level}/hooks`);
       expect(listed).not.toMatch(/token [a-z]|[0-9a-f]{64}/);
       expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
-    },
-  );
+});
 
-  it('setup.sh stops before it makes a Secret, when Gitea gives no registration token', async () => {
+it('setup.sh stops before it makes a Secret, when Gitea gives no registration token', async () => {
     const { origin } = await gitea('/orgs/acme', false);
     const folder = folderWith({});
     await init(folder, '--gitea', origin);
@@ -348,9 +344,9 @@ describe('setup.sh', () => {
 
     expect(code).not.toBe(0);
     expect(existsSync(join(folder, 'bin/applied'))).toBe(false);
-  });
+});
 
-  it('setup.sh of Sealed Secrets writes sealed files, and no value stands in one', async () => {
+it('setup.sh of Sealed Secrets writes sealed files, and no value stands in one', async () => {
     const { origin } = await gitea('/orgs/acme');
     const folder = folderWith({});
     await init(folder, '--gitea', origin, '--secret-tool', 'sealed-secrets');
@@ -361,9 +357,9 @@ describe('setup.sh', () => {
     for (const name of ['gitea-api', 'gitea-runner', 'gitea-runners-serve'])
       expect(read(folder, `sealed-${name}.yaml`)).toMatchObject([{ kind: 'Secret', metadata: { name } }]);
     expect(readFileSync(join(folder, 'bin/applied'), 'utf8')).toMatch(/^(apply -f sealed-\S+\n){3}$/);
-  });
+});
 
-  it.each(['kubectl', 'external-secrets', 'sealed-secrets'])(
+it.each(['kubectl', 'external-secrets', 'sealed-secrets'])(
     'setup.sh of %s asks for no registration token that nobody needs',
     async (tool) => {
       const { origin } = await gitea('/orgs/acme', false);
@@ -381,9 +377,9 @@ describe('setup.sh', () => {
       expect(texts.join()).toContain('gitea-runners-serve');
       expect(texts.join()).not.toMatch(/name: gitea-runner\b(?!-)|registration-token/);
     },
-  );
+);
 
-  it('setup.sh of External Secrets writes the values for the store, readable for one person', async () => {
+it('setup.sh of External Secrets writes the values for the store, readable for one person', async () => {
     const { origin } = await gitea('/orgs/acme');
     const folder = folderWith({});
     await init(folder, '--gitea', origin, '--secret-tool', 'external-secrets', '--secret-store', 'vault');
@@ -407,5 +403,4 @@ describe('setup.sh', () => {
       { metadata: { name: 'gitea-runner', namespace: 'runners' } },
       { metadata: { name: 'gitea-runners-serve', namespace: 'argocd' } },
     ]);
-  });
 });

@@ -285,67 +285,65 @@ it('what is asked holds no token, and each time another nonce', async () => {
   expect(asked[0]).toContain(keysOf(target).id);
 });
 
-describe('a look of before', () => {
-  /** Gitea as it was at the look, and then as it is. */
-  async function changing(
-    rows: { jobs: JobRow[]; runners?: RunnerRow[] },
-    liveOf: (name: string, url: string) => readonly object[],
-  ) {
-    const { jobs, runners = [] } = rows;
-    const live: object[] = [];
-    const staged = await scene({ jobs, runners }, live);
-    const name = newRunnerIn((await staged.generate()).stdout);
-    live.push(...liveOf(name, staged.fake.url));
-    return { ...staged, name, jobs, runners, live };
-  }
-  const old = Date.now() - 60_000;
-  const running = (name: string) => liveJob(name, old, { active: 1, ready: 1, startTime: new Date(old).toISOString() });
+/** Gitea as it was at the look, and then as it is. */
+async function changing(
+  rows: { jobs: JobRow[]; runners?: RunnerRow[] },
+  liveOf: (name: string, url: string) => readonly object[],
+) {
+  const { jobs, runners = [] } = rows;
+  const live: object[] = [];
+  const staged = await scene({ jobs, runners }, live);
+  const name = newRunnerIn((await staged.generate()).stdout);
+  live.push(...liveOf(name, staged.fake.url));
+  return { ...staged, name, jobs, runners, live };
+}
+const old = Date.now() - 60_000;
+const running = (name: string) => liveJob(name, old, { active: 1, ready: 1, startTime: new Date(old).toISOString() });
 
-  it('lets no runner go that works by now: Gitea is asked first', async () => {
-    slowDown();
-    const { fake, target, generate, asked, name, jobs, runners } = await changing(
-      { jobs: [jobRow(7, 'queued', LINUX)] },
-      (made) => [running(made)],
-    );
-    // At the time of the look, the CI job is cancelled and the runner idle: no job needs it.
-    jobs.length = 0;
-    runners.push(runnerRow(1, name, ROW));
-    const { url } = await openLooks([target]);
-    // A new job has come since, and the runner has taken it.
-    jobs.push(jobRow(8, 'in_progress', { ...LINUX, runner_name: name, runner_id: 1 }));
-    runners[0] = runnerRow(1, name, { ...ROW, busy: true });
+it('a look of before lets no runner go that works by now: Gitea is asked first', async () => {
+  slowDown();
+  const { fake, target, generate, asked, name, jobs, runners } = await changing(
+    { jobs: [jobRow(7, 'queued', LINUX)] },
+    (made) => [running(made)],
+  );
+  // At the time of the look, the CI job is cancelled and the runner idle: no job needs it.
+  jobs.length = 0;
+  runners.push(runnerRow(1, name, ROW));
+  const { url } = await openLooks([target]);
+  // A new job has come since, and the runner has taken it.
+  jobs.push(jobRow(8, 'in_progress', { ...LINUX, runner_name: name, runner_id: 1 }));
+  runners[0] = runnerRow(1, name, { ...ROW, busy: true });
 
-    const [{ code, stdout, stderr }, requests] = await asked(() => generate(url));
+  const [{ code, stdout, stderr }, requests] = await asked(() => generate(url));
 
-    expect(code, stderr).toBe(0);
-    expect(stdout).toContain(name);
-    expect(stdout).toContain('Prune=false');
-    expect(requests).toBeGreaterThan(0);
-    expect(fake.seen.length).toBeGreaterThan(0);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain(name);
+  expect(stdout).toContain('Prune=false');
+  expect(requests).toBeGreaterThan(0);
+  expect(fake.seen.length).toBeGreaterThan(0);
+});
+
+it('a look of before makes no second runner for a CI job whose runner has ended since', async () => {
+  slowDown();
+  const { target, generate, asked, name, jobs, runners, live } = await changing(
+    { jobs: [jobRow(7, 'queued', LINUX)] },
+    (made) => [running(made)],
+  );
+  runners.push(runnerRow(1, name, ROW));
+  const { url } = await openLooks([target]);
+  jobs[0] = jobRow(7, 'completed', { ...LINUX, runner_name: name, runner_id: 1 });
+  const now = new Date().toISOString();
+  live[0] = liveJob(name, old, {
+    startTime: new Date(old).toISOString(),
+    completionTime: now,
+    succeeded: 1,
+    conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: now }],
   });
 
-  it('a look of before makes no second runner for a CI job whose runner has ended since', async () => {
-    slowDown();
-    const { target, generate, asked, name, jobs, runners, live } = await changing(
-      { jobs: [jobRow(7, 'queued', LINUX)] },
-      (made) => [running(made)],
-    );
-    runners.push(runnerRow(1, name, ROW));
-    const { url } = await openLooks([target]);
-    jobs[0] = jobRow(7, 'completed', { ...LINUX, runner_name: name, runner_id: 1 });
-    const now = new Date().toISOString();
-    live[0] = liveJob(name, old, {
-      startTime: new Date(old).toISOString(),
-      completionTime: now,
-      succeeded: 1,
-      conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: now }],
-    });
+  const [{ code, stdout, stderr }, requests] = await asked(() => generate(url));
 
-    const [{ code, stdout, stderr }, requests] = await asked(() => generate(url));
-
-    expect(code, stderr).toBe(0);
-    expect(newRunnerIn(stdout)).toBe(name);
-    expect(stdout.match(/kind: "Job"/g)).toHaveLength(1);
-    expect(requests).toBe(0);
-  });
+  expect(code, stderr).toBe(0);
+  expect(newRunnerIn(stdout)).toBe(name);
+  expect(stdout.match(/kind: "Job"/g)).toHaveLength(1);
+  expect(requests).toBe(0);
 });

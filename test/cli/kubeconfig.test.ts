@@ -16,70 +16,68 @@ async function usedUpName() {
   return { env, folder, usedUp, server, kubeconfig: kubeconfigFor(server) };
 }
 
-describe('--kubeconfig', () => {
-  it('--kubeconfig shows generate the live Jobs of that cluster, by flag and by environment', async () => {
-    const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
+it('--kubeconfig shows generate the live Jobs of that cluster, by flag and by environment', async () => {
+  const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
 
-    const byFlag = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
-    const byEnvironment = await runHere(['generate', folder], { ...env, GITEA_RUNNERS_KUBECONFIG: kubeconfig });
+  const byFlag = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
+  const byEnvironment = await runHere(['generate', folder], { ...env, GITEA_RUNNERS_KUBECONFIG: kubeconfig });
 
-    expect(byFlag).toMatchObject({ code: 0 });
-    expect(newRunnerIn(byFlag.stdout)).toMatch(/^ci-/);
-    expect(newRunnerIn(byFlag.stdout)).not.toBe(usedUp);
-    expect(byEnvironment.stdout).toBe(byFlag.stdout);
-    expect(new Set(server.seen.map(({ pathname }) => pathname))).toEqual(
-      new Set([
-        '/apis/batch/v1/namespaces/runners/jobs',
-        '/api/v1/namespaces/runners/pods',
-        '/apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups',
-      ]),
-    );
-  });
+  expect(byFlag).toMatchObject({ code: 0 });
+  expect(newRunnerIn(byFlag.stdout)).toMatch(/^ci-/);
+  expect(newRunnerIn(byFlag.stdout)).not.toBe(usedUp);
+  expect(byEnvironment.stdout).toBe(byFlag.stdout);
+  expect(new Set(server.seen.map(({ pathname }) => pathname))).toEqual(
+    new Set([
+      '/apis/batch/v1/namespaces/runners/jobs',
+      '/api/v1/namespaces/runners/pods',
+      '/apis/gitea.bpg.pw/v1alpha1/namespaces/runners/runnergroups',
+    ]),
+  );
+});
 
-  it('--kubeconfig shows explain the same', async () => {
-    const { env, folder, kubeconfig } = await usedUpName();
+it('--kubeconfig shows explain the same', async () => {
+  const { env, folder, kubeconfig } = await usedUpName();
 
-    const generated = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
-    const explained = await runHere(['explain', '--kubeconfig', kubeconfig, folder], env);
+  const generated = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
+  const explained = await runHere(['explain', '--kubeconfig', kubeconfig, folder], env);
 
-    expect(explained).toMatchObject({ code: 0 });
-    expect(explained.stdout).toContain(newRunnerIn(generated.stdout));
-  });
+  expect(explained).toMatchObject({ code: 0 });
+  expect(explained.stdout).toContain(newRunnerIn(generated.stdout));
+});
 
-  it('--kubeconfig is not looked at with --cluster off', async () => {
-    const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
+it('--kubeconfig is not looked at with --cluster off', async () => {
+  const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
 
-    const outcome = await runHere(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
+  const outcome = await runHere(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
 
-    expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
-    expect(server.seen).toEqual([]);
-  });
+  expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
+  expect(server.seen).toEqual([]);
+});
 
-  it('--kubeconfig cannot be set by who writes the repository or the Application', async () => {
-    const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
-    const hostile = {
-      ARGOCD_ENV_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
-      ARGOCD_ENV_KUBECONFIG: kubeconfig,
-      PARAM_KUBECONFIG: kubeconfig,
-      PARAM_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
-      ARGOCD_APP_PARAMETERS: JSON.stringify([{ name: 'kubeconfig', string: kubeconfig }]),
-      KUBECONFIG: kubeconfig,
-    };
+it('--kubeconfig cannot be set by who writes the repository or the Application', async () => {
+  const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
+  const hostile = {
+    ARGOCD_ENV_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
+    ARGOCD_ENV_KUBECONFIG: kubeconfig,
+    PARAM_KUBECONFIG: kubeconfig,
+    PARAM_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
+    ARGOCD_APP_PARAMETERS: JSON.stringify([{ name: 'kubeconfig', string: kubeconfig }]),
+    KUBECONFIG: kubeconfig,
+  };
 
-    const outcome = await runHere(['generate', folder], { ...env, ...hostile });
+  const outcome = await runHere(['generate', folder], { ...env, ...hostile });
 
-    expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
-    expect(server.seen).toEqual([]);
-  });
+  expect(newRunnerIn(outcome.stdout)).toBe(usedUp);
+  expect(server.seen).toEqual([]);
+});
 
-  it('a kubeconfig of the environment must be an absolute path: the current folder is the repository', async () => {
-    const { env, folder } = await startWithJob();
+it('a kubeconfig of the environment must be an absolute path: the current folder is the repository', async () => {
+  const { env, folder } = await startWithJob();
 
-    const outcome = await runHere(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);
+  const outcome = await runHere(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);
 
-    expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toContain('GR-FLAG-09');
-  });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toContain('GR-FLAG-09');
 });
 
 describe('nothing is printed when the kubeconfig', () => {

@@ -126,68 +126,66 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
   });
 });
 
-describe('nothing is printed', () => {
-  const nothing = (code: number) => expect.objectContaining({ code, stdout: '' });
+const nothing = (code: number) => expect.objectContaining({ code, stdout: '' });
 
-  it('nothing is printed where no live Jobs are in sight', async () => {
-    const { env, folder } = await stage({ badUrl: () => DEAD });
-    expect(await runHere(['generate', '--cluster', 'off', folder], env)).toEqual(nothing(1));
+it('nothing is printed where no live Jobs are in sight', async () => {
+  const { env, folder } = await stage({ badUrl: () => DEAD });
+  expect(await runHere(['generate', '--cluster', 'off', folder], env)).toEqual(nothing(1));
 
-    const wrong = await stage({ badSpec: MISSPELT });
-    expect(await runHere(['generate', '--cluster', 'off', wrong.folder], wrong.env)).toEqual(nothing(2));
-  });
+  const wrong = await stage({ badSpec: MISSPELT });
+  expect(await runHere(['generate', '--cluster', 'off', wrong.folder], wrong.env)).toEqual(nothing(2));
+});
 
-  it('nothing is printed when the live Jobs cannot be listed either', async () => {
-    const { env, folder } = await stage({ badUrl: () => DEAD, cluster: { override: answering({ '/jobs': 403 }) } });
+it('nothing is printed when the live Jobs cannot be listed either', async () => {
+  const { env, folder } = await stage({ badUrl: () => DEAD, cluster: { override: answering({ '/jobs': 403 }) } });
 
-    expect(await runHere(['generate', folder], env)).toEqual(nothing(1));
-  });
+  expect(await runHere(['generate', folder], env)).toEqual(nothing(1));
+});
 
-  it('nothing is printed when no group is left to plan', async () => {
-    const { env, folder } = await stage({ badUrl: () => DEAD });
-    writeFileSync(join(folder, 'good.yaml'), yaml('good', DEAD).replace('good-api', 'bad-api'));
-    const dead = await runHere(['generate', folder], env);
-    expect(dead).toEqual(nothing(1));
-    expect(dead.stderr).toContain('GR-HTTP-01');
+it('nothing is printed when no group is left to plan', async () => {
+  const { env, folder } = await stage({ badUrl: () => DEAD });
+  writeFileSync(join(folder, 'good.yaml'), yaml('good', DEAD).replace('good-api', 'bad-api'));
+  const dead = await runHere(['generate', folder], env);
+  expect(dead).toEqual(nothing(1));
+  expect(dead.stderr).toContain('GR-HTTP-01');
 
-    writeFileSync(join(folder, 'good.yaml'), '');
-    writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD, '  sucpend: true\n'));
-    expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
-  });
+  writeFileSync(join(folder, 'good.yaml'), '');
+  writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD, '  sucpend: true\n'));
+  expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
+});
 
-  it('nothing is printed when a wrong group lives where no good one does, and nobody says which Application asks', async () => {
-    const { env, folder } = await stage({ badSpec: MISSPELT });
-    const text = readFileSync(join(folder, 'bad.yaml'), 'utf8');
-    writeFileSync(join(folder, 'bad.yaml'), text.replace('namespace: runners', 'namespace: others'));
+it('nothing is printed when a wrong group lives where no good one does, and nobody says which Application asks', async () => {
+  const { env, folder } = await stage({ badSpec: MISSPELT });
+  const text = readFileSync(join(folder, 'bad.yaml'), 'utf8');
+  writeFileSync(join(folder, 'bad.yaml'), text.replace('namespace: runners', 'namespace: others'));
 
-    expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
-  });
+  expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
+});
 
-  it.each([
-    ['the YAML cannot be read and no kind is named', 'kind: {', /GR-INPUT-02/],
-    [
-      'the YAML cannot be read and another kind is named',
-      `${yaml('bad', DEAD)}\n---\nkind: ConfigMap\na: [`,
-      /GR-INPUT-02/,
-    ],
-    ['the name is wrong, and nobody says which Application asks', yaml('Bad', DEAD), /GR-INPUT-05/],
-    ['there is another one of its name, and no good one', yaml('good', DEAD, '  sucpend: true\n'), /GR-INPUT-07/],
-  ])('nothing is printed when of a group %s', async (_, text, why) => {
-    const { env, folder } = await stage();
-    writeFileSync(join(folder, 'bad.yaml'), text);
+it.each([
+  ['the YAML cannot be read and no kind is named', 'kind: {', /GR-INPUT-02/],
+  [
+    'the YAML cannot be read and another kind is named',
+    `${yaml('bad', DEAD)}\n---\nkind: ConfigMap\na: [`,
+    /GR-INPUT-02/,
+  ],
+  ['the name is wrong, and nobody says which Application asks', yaml('Bad', DEAD), /GR-INPUT-05/],
+  ['there is another one of its name, and no good one', yaml('good', DEAD, '  sucpend: true\n'), /GR-INPUT-07/],
+])('nothing is printed when of a group %s', async (_, text, why) => {
+  const { env, folder } = await stage();
+  writeFileSync(join(folder, 'bad.yaml'), text);
 
-    const outcome = await runHere(['generate', folder], env);
+  const outcome = await runHere(['generate', folder], env);
 
-    expect(outcome).toEqual(nothing(2));
-    expect(outcome.stderr).toMatch(why);
-  });
+  expect(outcome).toEqual(nothing(2));
+  expect(outcome.stderr).toMatch(why);
+});
 
-  it('validate and explain tell of every trouble as an error, and print nothing', async () => {
-    const { env, folder } = await stage({ badSpec: MISSPELT });
+it('validate and explain tell of every trouble as an error, and print nothing', async () => {
+  const { env, folder } = await stage({ badSpec: MISSPELT });
 
-    expect(await runHere(['validate', folder], env)).toEqual(nothing(2));
-    expect(await runHere(['explain', folder], env)).toEqual(nothing(2));
-  });
+  expect(await runHere(['validate', folder], env)).toEqual(nothing(2));
+  expect(await runHere(['explain', folder], env)).toEqual(nothing(2));
 });
 
 it('explains the other groups when Gitea refuses the token of one, also without a cluster', async () => {

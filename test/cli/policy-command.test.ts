@@ -29,119 +29,115 @@ async function run(cases: Readonly<Record<string, string>>, spec: string, ...fla
 
 const DENY = '{registries: [docker.io]}';
 
-describe('policy test', () => {
-  it('policy test is good when each case ends as it says', async () => {
-    const good = caseOf('allowed', '"gitea/runner:1"');
-    const bad = caseOf('foreign', '"x.example.com/y:1"', 'denied: [registries]\n');
+it('policy test is good when each case ends as it says', async () => {
+  const good = caseOf('allowed', '"gitea/runner:1"');
+  const bad = caseOf('foreign', '"x.example.com/y:1"', 'denied: [registries]\n');
 
-    const outcome = await run({ 'a.yaml': `${good}---\n${bad}` }, DENY);
+  const outcome = await run({ 'a.yaml': `${good}---\n${bad}` }, DENY);
 
-    expect(outcome).toMatchObject({ code: 0, stderr: '' });
-    expect(outcome.stdout).toMatch(
-      /^ok {4}\S*a\.yaml:1: allowed\nok {4}\S*a\.yaml:\d+: foreign\n2 cases of .*, 0 failed\n$/,
-    );
-  });
+  expect(outcome).toMatchObject({ code: 0, stderr: '' });
+  expect(outcome.stdout).toMatch(
+    /^ok {4}\S*a\.yaml:1: allowed\nok {4}\S*a\.yaml:\d+: foreign\n2 cases of .*, 0 failed\n$/,
+  );
+});
 
-  it.each<[string, string, string, RegExp]>([
-    ['what is denied and was not expected', '', DENY, /FAIL .*: x: denied is registries, expected nothing/],
-    ['what is expected and not denied', 'denied: [images]\n', '{}', /denied is nothing, expected images/],
-    ['a warning', '', '{registries: [], enforcement: warn}', /warned is registries, expected nothing/],
-    [
-      'a denial that was not expected, and a warning that did not come',
-      'warned: [images]\n',
-      DENY,
-      /denied is registries, expected nothing; warned is nothing, expected images/,
-    ],
-  ])('policy test fails by %s', async (_, more, spec, text) => {
-    const outcome = await run({ 'a.yaml': caseOf('x', '"x.example.com/y:1"', more) }, spec);
+it.each<[string, string, string, RegExp]>([
+  ['what is denied and was not expected', '', DENY, /FAIL .*: x: denied is registries, expected nothing/],
+  ['what is expected and not denied', 'denied: [images]\n', '{}', /denied is nothing, expected images/],
+  ['a warning', '', '{registries: [], enforcement: warn}', /warned is registries, expected nothing/],
+  [
+    'a denial that was not expected, and a warning that did not come',
+    'warned: [images]\n',
+    DENY,
+    /denied is registries, expected nothing; warned is nothing, expected images/,
+  ],
+])('policy test fails by %s', async (_, more, spec, text) => {
+  const outcome = await run({ 'a.yaml': caseOf('x', '"x.example.com/y:1"', more) }, spec);
 
-    expect(outcome).toMatchObject({ code: 1, stdout: expect.stringMatching(text) });
-    expect(outcome.stdout).toContain('1 case of ');
-  });
+  expect(outcome).toMatchObject({ code: 1, stdout: expect.stringMatching(text) });
+  expect(outcome.stdout).toContain('1 case of ');
+});
 
-  it('policy test fails for a RunnerGroup that is not valid', async () => {
-    const text = caseOf('x', '"a b"');
-    expect((await run({ 'a.yaml': text }, '{}')).stdout).toMatch(/FAIL .*the RunnerGroup is not valid: spec\.image/);
-  });
+it('policy test fails for a RunnerGroup that is not valid', async () => {
+  const text = caseOf('x', '"a b"');
+  expect((await run({ 'a.yaml': text }, '{}')).stdout).toMatch(/FAIL .*the RunnerGroup is not valid: spec\.image/);
+});
 
-  it('policy test knows the day and the Application of a case', async () => {
-    const spec =
-      '{registries: [], projects: [ci], exceptions: [{groups: [team-a/ci], rules: [registries], until: 2027-03-31, reason: x}]}';
-    const at = (day: string, more: string) => caseOf('x', 'a:1', `now: ${day}\napplication: {project: ci}\n${more}`);
+it('policy test knows the day and the Application of a case', async () => {
+  const spec =
+    '{registries: [], projects: [ci], exceptions: [{groups: [team-a/ci], rules: [registries], until: 2027-03-31, reason: x}]}';
+  const at = (day: string, more: string) => caseOf('x', 'a:1', `now: ${day}\napplication: {project: ci}\n${more}`);
 
-    expect(await run({ 'a.yaml': at('2027-03-01', '') }, spec)).toMatchObject({ code: 0 });
-    expect(await run({ 'a.yaml': at('2027-03-31', 'warned: [registries]\n') }, spec)).toMatchObject({ code: 0 });
-    expect(await run({ 'a.yaml': at('2027-04-01', 'denied: [registries]\n') }, spec)).toMatchObject({ code: 0 });
-    const other = at('2027-03-01', 'denied: [projects]\n').replace('project: ci', 'project: other');
-    expect(await run({ 'a.yaml': other }, spec)).toMatchObject({ code: 0 });
-  });
+  expect(await run({ 'a.yaml': at('2027-03-01', '') }, spec)).toMatchObject({ code: 0 });
+  expect(await run({ 'a.yaml': at('2027-03-31', 'warned: [registries]\n') }, spec)).toMatchObject({ code: 0 });
+  expect(await run({ 'a.yaml': at('2027-04-01', 'denied: [registries]\n') }, spec)).toMatchObject({ code: 0 });
+  const other = at('2027-03-01', 'denied: [projects]\n').replace('project: ci', 'project: other');
+  expect(await run({ 'a.yaml': other }, spec)).toMatchObject({ code: 0 });
+});
 
-  it('policy test writes JUnit, with what a case says made harmless', async () => {
-    const { code, stdout } = await run(
-      { 'a.yaml': caseOf('"<a & \\"b\\">"', '"x.example.com/y:1"') },
-      DENY,
-      '-o',
-      'junit',
-    );
+it('policy test writes JUnit, with what a case says made harmless', async () => {
+  const { code, stdout } = await run(
+    { 'a.yaml': caseOf('"<a & \\"b\\">"', '"x.example.com/y:1"') },
+    DENY,
+    '-o',
+    'junit',
+  );
 
-    expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuite name="policy" tests="1" failures="1">\n/,
-    );
-    expect(stdout).toContain(
-      'name="&#60;a &#38; &#34;b&#34;&#62;"><failure message="denied is registries, expected nothing"/>',
-    );
-    expect((await run({ 'a.yaml': caseOf('x', 'a:1') }, '{}', '-o', 'junit')).stdout).toContain('name="x"></testcase>');
-  });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuite name="policy" tests="1" failures="1">\n/,
+  );
+  expect(stdout).toContain(
+    'name="&#60;a &#38; &#34;b&#34;&#62;"><failure message="denied is registries, expected nothing"/>',
+  );
+  expect((await run({ 'a.yaml': caseOf('x', 'a:1') }, '{}', '-o', 'junit')).stdout).toContain('name="x"></testcase>');
+});
 
-  it.each<[string, Readonly<Record<string, string>>, RegExp]>([
-    ['no case', {}, /GR-POLICY-07 read cases: there is none/],
-    [
-      'a field that no case has',
-      { 'a.yaml': caseOf('x', 'a:1', 'deny: []\n') },
-      /GR-POLICY-07 read cases: .*a\.yaml:1: /,
-    ],
-    [
-      'a rule that is none',
-      { 'a.yaml': caseOf('x', 'a:1', 'denied: [image]\n') },
-      /a\.yaml:1: denied\[0\] must be one of /,
-    ],
-    ['no YAML', { 'a.yaml': 'name: [\n' }, /GR-POLICY-07 read cases: .*a\.yaml:\d/],
-  ])('policy test refuses %s', async (_, cases, text) => {
-    expect(await run(cases, '{}')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) });
-  });
+it.each<[string, Readonly<Record<string, string>>, RegExp]>([
+  ['no case', {}, /GR-POLICY-07 read cases: there is none/],
+  [
+    'a field that no case has',
+    { 'a.yaml': caseOf('x', 'a:1', 'deny: []\n') },
+    /GR-POLICY-07 read cases: .*a\.yaml:1: /,
+  ],
+  [
+    'a rule that is none',
+    { 'a.yaml': caseOf('x', 'a:1', 'denied: [image]\n') },
+    /a\.yaml:1: denied\[0\] must be one of /,
+  ],
+  ['no YAML', { 'a.yaml': 'name: [\n' }, /GR-POLICY-07 read cases: .*a\.yaml:\d/],
+])('policy test refuses %s', async (_, cases, text) => {
+  expect(await run(cases, '{}')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) });
+});
 
-  it('policy test needs a policy', async () => {
-    expect(await runHere(['policy', 'test', '.'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('GR-POLICY-07 policy test: no policy is named'),
-    });
+it('policy test needs a policy', async () => {
+  expect(await runHere(['policy', 'test', '.'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('GR-POLICY-07 policy test: no policy is named'),
   });
 });
 
-describe('policy explain', () => {
-  const explain = async (spec: string, ...flags: readonly string[]) => {
-    const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
-    const env = { GITEA_RUNNERS_COLUMNS: '400', COLUMNS: '400' };
-    return await runHere(['policy', 'explain', folder, '--policy', policyFile(spec), ...flags], env);
-  };
+const explain = async (spec: string, ...flags: readonly string[]) => {
+  const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
+  const env = { GITEA_RUNNERS_COLUMNS: '400', COLUMNS: '400' };
+  return await runHere(['policy', 'explain', folder, '--policy', policyFile(spec), ...flags], env);
+};
 
-  it('policy explain names each rule, where it stands, what it says, and its result', async () => {
-    const { code, stdout } = await explain(
-      '{images: [], enforcementOf: {registries: warn}, namespaces: [{name: x}, {name: "*", registries: []}], groups: [{match: {}, priorityClasses: [a]}]}',
-    );
+it('policy explain names each rule, where it stands, what it says, and its result', async () => {
+  const { code, stdout } = await explain(
+    '{images: [], enforcementOf: {registries: warn}, namespaces: [{name: x}, {name: "*", registries: []}], groups: [{match: {}, priorityClasses: [a]}]}',
+  );
 
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^images +policy +\[\] +denied +spec\.image is /m);
-    expect(stdout).toMatch(/^registries +namespaces\[1\] +\[\] +warned +spec\.image comes from docker\.io/m);
-    expect(stdout).toMatch(/^priorityClasses +groups\[0\] +\["a"\] +allowed/m);
-    expect(stdout).toMatch(/^maxResources +not restricted/m);
-  });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^images +policy +\[\] +denied +spec\.image is /m);
+  expect(stdout).toMatch(/^registries +namespaces\[1\] +\[\] +warned +spec\.image comes from docker\.io/m);
+  expect(stdout).toMatch(/^priorityClasses +groups\[0\] +\["a"\] +allowed/m);
+  expect(stdout).toMatch(/^maxResources +not restricted/m);
+});
 
-  it('policy explain takes one group by its name', async () => {
-    expect((await explain('{}', '--group', 'ci')).stdout.split('\n')[0]).toMatch(/\/ci \(.*ci\.yaml:1\)$/);
-    expect(await explain('{}', '--group', 'cd')).toMatchObject({ code: 2, stdout: '' });
-  });
+it('policy explain takes one group by its name', async () => {
+  expect((await explain('{}', '--group', 'ci')).stdout.split('\n')[0]).toMatch(/\/ci \(.*ci\.yaml:1\)$/);
+  expect(await explain('{}', '--group', 'cd')).toMatchObject({ code: 2, stdout: '' });
 });
 
 describe('policy init', () => {

@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { buildSync } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { folderWith, runNode } from '../support/run-cli.ts';
 import { listen } from '../support/server.ts';
 
@@ -43,55 +43,53 @@ beforeAll(() => {
   });
 });
 
-describe('the output', () => {
-  test('the output is whole through a pipe', async () => {
-    const { code, stdout, stderr } = await runNode([program, '400', '0'], {});
+test('the output is whole through a pipe', async () => {
+  const { code, stdout, stderr } = await runNode([program, '400', '0'], {});
 
-    expect([code, stderr, stdout.length]).toEqual([0, 'done\n', expected(400).length]);
-    expect(hash(stdout)).toBe(hash(expected(400)));
-  });
+  expect([code, stderr, stdout.length]).toEqual([0, 'done\n', expected(400).length]);
+  expect(hash(stdout)).toBe(hash(expected(400)));
+});
 
-  test('the output is nothing for no pieces, and the exit code is the one asked for', async () => {
-    expect(await runNode([program, '0', '3'], {})).toEqual({ code: 3, stdout: '', stderr: 'done\n' });
-  });
+test('the output is nothing for no pieces, and the exit code is the one asked for', async () => {
+  expect(await runNode([program, '0', '3'], {})).toEqual({ code: 3, stdout: '', stderr: 'done\n' });
+});
 
-  test('the output is whole through a connection that does not block and is read late', async () => {
-    const { server, port } = await listen(createServer());
-    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-    const ours = connect(port, '127.0.0.1');
-    await new Promise((resolve) => ours.once('connect', resolve));
-    const reader = await accepted;
-    // Node makes sockets non-blocking, and the child gets this very one as its stdout.
-    const child = spawn(process.execPath, [program, '400', '0'], { stdio: ['ignore', ours, 'pipe'] });
-    ours.destroy();
-    const closed = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+test('the output is whole through a connection that does not block and is read late', async () => {
+  const { server, port } = await listen(createServer());
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  const ours = connect(port, '127.0.0.1');
+  await new Promise((resolve) => ours.once('connect', resolve));
+  const reader = await accepted;
+  // Node makes sockets non-blocking, and the child gets this very one as its stdout.
+  const child = spawn(process.execPath, [program, '400', '0'], { stdio: ['ignore', ours, 'pipe'] });
+  ours.destroy();
+  const closed = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
 
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const chunks: Buffer[] = [];
-    reader.on('data', (chunk: Buffer) => chunks.push(chunk));
-    const code = await closed;
-    await new Promise((resolve) => (reader.readableEnded ? resolve(undefined) : reader.once('end', resolve)));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const chunks: Buffer[] = [];
+  reader.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const code = await closed;
+  await new Promise((resolve) => (reader.readableEnded ? resolve(undefined) : reader.once('end', resolve)));
 
-    expect(code).toBe(0);
-    expect(hash(Buffer.concat(chunks))).toBe(hash(expected(400)));
-  });
+  expect(code).toBe(0);
+  expect(hash(Buffer.concat(chunks))).toBe(hash(expected(400)));
+});
 
-  test('an output that nobody reads any more ends the program quietly with exit code 1', async () => {
-    const script = join(folder, 'head.cjs');
-    writeFileSync(
-      script,
-      `const child = require('node:child_process').spawn(process.execPath, [${JSON.stringify(program)}, '400', '0'],
+test('an output that nobody reads any more ends the program quietly with exit code 1', async () => {
+  const script = join(folder, 'head.cjs');
+  writeFileSync(
+    script,
+    `const child = require('node:child_process').spawn(process.execPath, [${JSON.stringify(program)}, '400', '0'],
          { stdio: ['ignore', 'pipe', 'inherit'] });
        child.stdout.once('data', () => child.stdout.destroy());
        child.on('close', (code) => { process.stdout.write(String(code)); });`,
-    );
+  );
 
-    expect(await runNode([script], {})).toEqual({ code: 0, stdout: '1', stderr: '' });
-  });
+  expect(await runNode([script], {})).toEqual({ code: 0, stdout: '1', stderr: '' });
+});
 
-  test('an output that the operating system refuses ends the program with exit code 1 and the reason', async () => {
-    expect(await runInto('/dev/full', [program, '400', '0'])).toEqual({ code: 1, stderr: REFUSED });
-  });
+test('an output that the operating system refuses ends the program with exit code 1 and the reason', async () => {
+  expect(await runInto('/dev/full', [program, '400', '0'])).toEqual({ code: 1, stderr: REFUSED });
 });
 
 test.each(['--help', 'schema'])('the output of a command %s, when it is refused', async (argument) => {

@@ -1,5 +1,5 @@
 /** Laws P29 and V99 (docs/spec.md): names change in Gitea. Real program, simulated Gitea, six syncs. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Gitea } from '../../simulator/gitea/gitea.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
@@ -68,46 +68,44 @@ it.each<[string, string, (gitea: Gitea) => unknown, string]>([
     expect((await run('explain', ...old)).stdout).toContain('waits for its runner');
 });
 
-describe('a repository that went to another owner, with a token that may read it', () => {
-  const transferred = async (scopes?: string) => {
-    const world = await open(REPO, scopes);
-    const { gitea } = world;
-    gitea.addOrg('beta', { owners: ['anna'] });
-    gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    gitea.transferRepo('acme/web', 'beta');
-    return world;
-  };
+const transferred = async (scopes?: string) => {
+  const world = await open(REPO, scopes);
+  const { gitea } = world;
+  gitea.addOrg('beta', { owners: ['anna'] });
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  gitea.transferRepo('acme/web', 'beta');
+  return world;
+};
 
-  it('a repository that went to another owner, with a token that may read it is not served where the policy does not open that owner', async () => {
-    const { run } = await transferred();
+it('a repository that went to another owner, with a token that may read it is not served where the policy does not open that owner', async () => {
+  const { run } = await transferred();
 
-    for (const command of ['generate', 'explain']) {
-      const { code, stdout, stderr } = await run(command);
-      expect(stderr).toContain(
-        'the repository is beta/web now, and the policy does not allow this namespace to serve beta. Remove the RunnerGroup, or ask for repo:beta/web to be allowed.',
-      );
-      expect(stderr).toContain('GR-POLICY-06');
-      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    }
-  });
+  for (const command of ['generate', 'explain']) {
+    const { code, stdout, stderr } = await run(command);
+    expect(stderr).toContain(
+      'the repository is beta/web now, and the policy does not allow this namespace to serve beta. Remove the RunnerGroup, or ask for repo:beta/web to be allowed.',
+    );
+    expect(stderr).toContain('GR-POLICY-06');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  }
+});
 
-  it.each(['"repo:acme/web", "org:beta"', '"repo:acme/web", "repo:beta/web"', 'global, "org:acme"'])(
-    'a repository that went to another owner, with a token that may read it is served where it is open: %s',
-    async (scopes) => {
-      const { sync } = await transferred(scopes);
-
-      expect((await sync()).names).toHaveLength(1);
-    },
-  );
-
-  it('a repository that went to another owner, with a token that may read it is served under a new name of its old owner', async () => {
-    const { gitea, sync } = await open(REPO);
-    gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    gitea.renameRepo('acme/web', 'site');
-    gitea.renameOwner('acme', 'acme-inc');
+it.each(['"repo:acme/web", "org:beta"', '"repo:acme/web", "repo:beta/web"', 'global, "org:acme"'])(
+  'a repository that went to another owner, with a token that may read it is served where it is open: %s',
+  async (scopes) => {
+    const { sync } = await transferred(scopes);
 
     expect((await sync()).names).toHaveLength(1);
-  });
+  },
+);
+
+it('a repository that went to another owner, with a token that may read it is served under a new name of its old owner', async () => {
+  const { gitea, sync } = await open(REPO);
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  gitea.renameRepo('acme/web', 'site');
+  gitea.renameOwner('acme', 'acme-inc');
+
+  expect((await sync()).names).toHaveLength(1);
 });
 
 it('a repository that a group chooses by its old name is told as renamed, with what to write', async () => {

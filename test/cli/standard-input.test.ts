@@ -96,57 +96,55 @@ test('version says what a report of a mistake needs', async () => {
   expect(JSON.parse((await runCli(['version', '--json'])).stdout)).toMatchObject({ version: packageJson.version });
 });
 
-describe('completion', () => {
-  it('offers -f, short flags and the formats of each command in zsh and fish', async () => {
-    const zsh = (await runCli(['completion', 'zsh'])).stdout;
-    const fish = (await runCli(['completion', 'fish'])).stdout;
+it('completion offers -f, short flags and the formats of each command in zsh and fish', async () => {
+  const zsh = (await runCli(['completion', 'zsh'])).stdout;
+  const fish = (await runCli(['completion', 'fish'])).stdout;
 
-    expect(zsh).toContain(`'*'{-f,--filename}'[the same as PATH]:PATH:_files'`);
-    expect(zsh).toContain(`'(-R --recursive)'{-R,--recursive}'[read folders with all below them]'`);
-    expect(zsh).toMatch(/ explain\) .*:FORMAT:\(json wide\)'/);
-    expect(zsh).toMatch(/ validate\) .*:FORMAT:\(json sarif github markdown\)'/);
-    expect(fish).toContain("seen_subcommand_from generate' -s f -l filename -r -d 'the same as PATH'");
-    expect(fish).toContain("seen_subcommand_from validate' -s o -l output -x -a 'json sarif github markdown'");
-  });
+  expect(zsh).toContain(`'*'{-f,--filename}'[the same as PATH]:PATH:_files'`);
+  expect(zsh).toContain(`'(-R --recursive)'{-R,--recursive}'[read folders with all below them]'`);
+  expect(zsh).toMatch(/ explain\) .*:FORMAT:\(json wide\)'/);
+  expect(zsh).toMatch(/ validate\) .*:FORMAT:\(json sarif github markdown\)'/);
+  expect(fish).toContain("seen_subcommand_from generate' -s f -l filename -r -d 'the same as PATH'");
+  expect(fish).toContain("seen_subcommand_from validate' -s o -l output -x -a 'json sarif github markdown'");
+});
 
-  /** Returns the completions of bash for a line whose last word is being typed. */
-  async function offered(...words: readonly string[]): Promise<readonly string[]> {
-    const list = words.map((word) => `'${word}'`).join(' ');
-    const { out } = await bash(
-      `source <(gitea-runners completion bash); COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _gitea_runners; printf '%s\\n' "\${COMPREPLY[@]}"`,
-      '.',
-    );
-    return out.split('\n').filter((word) => word !== '');
+/** Returns the completions of bash for a line whose last word is being typed. */
+async function offered(...words: readonly string[]): Promise<readonly string[]> {
+  const list = words.map((word) => `'${word}'`).join(' ');
+  const { out } = await bash(
+    `source <(gitea-runners completion bash); COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _gitea_runners; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    '.',
+  );
+  return out.split('\n').filter((word) => word !== '');
+}
+
+it('completion in bash offers commands, flags, values of a flag and shells', async () => {
+  expect(await offered('gitea-runners', '')).toEqual([...COMMANDS, 'help']);
+  expect(await offered('gitea-runners', 'val')).toEqual(['validate']);
+  expect(await offered('gitea-runners', 'generate', '--kube')).toEqual(['--kubeconfig']);
+  expect(await offered('gitea-runners', 'generate', '--cluster', '')).toEqual(['auto', 'off']);
+  expect(await offered('gitea-runners', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
+  expect(await offered('gitea-runners', 'explain', '-o', '')).toEqual(['json', 'wide']);
+  expect(await offered('gitea-runners', 'validate', '--output', '')).toEqual(['json', 'sarif', 'github', 'markdown']);
+  // A file name, which bash adds.
+  expect(await offered('gitea-runners', 'explain', '--kubeconfig', '')).toEqual([]);
+});
+
+it.each([
+  ['zsh', '/usr/bin/zsh'],
+  ['fish', '/usr/bin/fish'],
+])('completion is a script that %s reads, if it is here', async (shell, path) => {
+  const { code, stdout } = await runCli(['completion', shell]);
+  expect(code).toBe(0);
+  for (const word of [...COMMANDS, ...Object.keys(FLAGS).filter((name) => /^[a-z]+$/.test(name))]) {
+    expect(stdout).toContain(word);
   }
+  if (existsSync(path)) await bash(`gitea-runners completion ${shell} | ${path} -n`, '.');
+});
 
-  it('completion in bash offers commands, flags, values of a flag and shells', async () => {
-    expect(await offered('gitea-runners', '')).toEqual([...COMMANDS, 'help']);
-    expect(await offered('gitea-runners', 'val')).toEqual(['validate']);
-    expect(await offered('gitea-runners', 'generate', '--kube')).toEqual(['--kubeconfig']);
-    expect(await offered('gitea-runners', 'generate', '--cluster', '')).toEqual(['auto', 'off']);
-    expect(await offered('gitea-runners', 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
-    expect(await offered('gitea-runners', 'explain', '-o', '')).toEqual(['json', 'wide']);
-    expect(await offered('gitea-runners', 'validate', '--output', '')).toEqual(['json', 'sarif', 'github', 'markdown']);
-    // A file name, which bash adds.
-    expect(await offered('gitea-runners', 'explain', '--kubeconfig', '')).toEqual([]);
-  });
+it('completion of another shell is an error that names the shells', async () => {
+  const { code, stdout, stderr } = await runCli(['completion', 'tcsh']);
 
-  it.each([
-    ['zsh', '/usr/bin/zsh'],
-    ['fish', '/usr/bin/fish'],
-  ])('completion is a script that %s reads, if it is here', async (shell, path) => {
-    const { code, stdout } = await runCli(['completion', shell]);
-    expect(code).toBe(0);
-    for (const word of [...COMMANDS, ...Object.keys(FLAGS).filter((name) => /^[a-z]+$/.test(name))]) {
-      expect(stdout).toContain(word);
-    }
-    if (existsSync(path)) await bash(`gitea-runners completion ${shell} | ${path} -n`, '.');
-  });
-
-  it('completion of another shell is an error that names the shells', async () => {
-    const { code, stdout, stderr } = await runCli(['completion', 'tcsh']);
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('bash, zsh, fish');
-  });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('bash, zsh, fish');
 });

@@ -317,36 +317,34 @@ describe('the last line counts', () => {
   });
 });
 
-describe('a token in a file', () => {
-  const SECRET = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
+const SECRET = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
 
-  it.each<[string, Readonly<Record<string, unknown>>, string]>([
-    ['authToken', { authToken: SECRET }, 'spec.authToken'],
-    [
-      'registrationToken, of Gitea',
-      { registrationToken: '0123456789abcdef0123456789abcdef01234567' },
-      'spec.registrationToken',
-    ],
-    ['a field of our own making', { authToken: { token: SECRET } }, 'spec.authToken.token'],
-    ['an unknown field', { giteaToken: SECRET }, 'spec.giteaToken'],
-    [
-      'the name of the Secret',
-      { authToken: { secretRef: { name: SECRET, key: 'token' } } },
-      'spec.authToken.secretRef.name',
-    ],
-  ])('a token in a file as %s is told, and never repeated', async (_, spec, path) => {
-    const complaints = await complaintsOf(spec);
+it.each<[string, Readonly<Record<string, unknown>>, string]>([
+  ['authToken', { authToken: SECRET }, 'spec.authToken'],
+  [
+    'registrationToken, of Gitea',
+    { registrationToken: '0123456789abcdef0123456789abcdef01234567' },
+    'spec.registrationToken',
+  ],
+  ['a field of our own making', { authToken: { token: SECRET } }, 'spec.authToken.token'],
+  ['an unknown field', { giteaToken: SECRET }, 'spec.giteaToken'],
+  [
+    'the name of the Secret',
+    { authToken: { secretRef: { name: SECRET, key: 'token' } } },
+    'spec.authToken.secretRef.name',
+  ],
+])('a token in a file as %s is told, and never repeated', async (_, spec, path) => {
+  const complaints = await complaintsOf(spec);
 
-    const [first = ''] = complaints.filter((line) => line.startsWith(`${path}: `));
-    expect(first).toContain('holds what looks like a token: never put a token into git. Revoke it');
-    expect(complaints.join('\n')).not.toMatch(/ghp_|16C7e4|0123456789abcdef/);
-  });
+  const [first = ''] = complaints.filter((line) => line.startsWith(`${path}: `));
+  expect(first).toContain('holds what looks like a token: never put a token into git. Revoke it');
+  expect(complaints.join('\n')).not.toMatch(/ghp_|16C7e4|0123456789abcdef/);
+});
 
-  it('a token in a file is not seen in the name of a Secret', async () => {
-    expect(await complaintsOf({ authToken: 'gitea-api' })).toEqual([
-      'spec.authToken: must be a mapping, not a string, e.g. "authToken: {secretRef: {name: gitea-api, key: token}}" [GR-INPUT-05]',
-    ]);
-  });
+it('a token in a file is not seen in the name of a Secret', async () => {
+  expect(await complaintsOf({ authToken: 'gitea-api' })).toEqual([
+    'spec.authToken: must be a mapping, not a string, e.g. "authToken: {secretRef: {name: gitea-api, key: token}}" [GR-INPUT-05]',
+  ]);
 });
 
 test.each<[Readonly<Record<string, unknown>>, string]>([

@@ -63,73 +63,65 @@ function specWith(change: SpecValues): SpecValues {
   return JSON.parse(JSON.stringify({ ...GOOD, ...change }));
 }
 
-describe('a group that validate refuses', () => {
-  it.each(BAD)('a group that validate refuses is refused by the API server, too: %j', async (change, message) => {
-    const spec = specWith(change);
+it.each(BAD)('a group that validate refuses is refused by the API server, too: %j', async (change, message) => {
+  const spec = specWith(change);
 
-    const said = await refusal(spec);
+  const said = await refusal(spec);
 
-    expect(isValid(spec)).toBe(false);
-    expect(said).toContain(message);
-  });
-
-  it('stands in the table for each rule', () => {
-    const told = BAD.map(([, message]) => message);
-
-    const missing = ADMISSION_RULES.filter(([, , message]) => !told.some((begin) => message.startsWith(begin)));
-
-    expect(missing).toEqual([]);
-  });
+  expect(isValid(spec)).toBe(false);
+  expect(said).toContain(message);
 });
 
-describe('a group that validate accepts', () => {
-  const written = writtenSpecs(['test/golden/cases', 'examples', 'install/examples']).filter(([, spec]) =>
-    isValid(spec),
-  );
+it('a group that validate refuses stands in the table for each rule', () => {
+  const told = BAD.map(([, message]) => message);
 
-  it('a group that validate accepts is accepted: all of the golden cases and examples', async () => {
-    const said = await Promise.all(written.map(async ([file, spec]) => [file, await refusal(spec)] as const));
+  const missing = ADMISSION_RULES.filter(([, , message]) => !told.some((begin) => message.startsWith(begin)));
 
-    expect(said.filter(([, message]) => message !== undefined)).toEqual([]);
-    expect(written.length).toBeGreaterThan(80);
-  });
-
-  it.each([{}, ...EDGES])('a group that validate accepts is accepted: %j', async (change) => {
-    const spec = specWith(change);
-
-    const said = await refusal(spec);
-
-    expect(isValid(spec)).toBe(true);
-    expect(said).toBeUndefined();
-  });
+  expect(missing).toEqual([]);
 });
 
-describe('a group in the cluster', () => {
-  it('a group in the cluster is listed with the category gitea and its reason', async () => {
-    const condition = { type: 'Ready', status: 'False', reason: 'Unauthorized', message: 'x' };
-    const status = { conditions: [{ ...condition, lastTransitionTime: '2026-11-22T10:00:00Z' }] };
-    await cluster.kubernetes.apply(groupOf('told', GOOD));
-    await kubectl(['patch', 'rg', 'told', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
+const written = writtenSpecs(['test/golden/cases', 'examples', 'install/examples']).filter(([, spec]) => isValid(spec));
 
-    const table = await kubectl(['get', 'gitea']);
+it('a group that validate accepts is accepted: all of the golden cases and examples', async () => {
+  const said = await Promise.all(written.map(async ([file, spec]) => [file, await refusal(spec)] as const));
 
-    expect(table).toMatch(/^NAME .* READY +REASON +CHECKED +AGE\n/);
-    expect(table).toMatch(/\ntold .* False +Unauthorized /);
-  });
+  expect(said.filter(([, message]) => message !== undefined)).toEqual([]);
+  expect(written.length).toBeGreaterThan(80);
+});
 
-  it('a group that an older CRD let in can still get a status', async () => {
-    const crd = 'runnergroups.gitea.bpg.pw';
-    const spec = specWith({ repo: 'web' });
-    const rules = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations';
-    await kubectl(['patch', 'crd', crd, '--type=json', '-p', JSON.stringify([{ op: 'remove', path: rules }])]);
-    await expect.poll(async () => await refusal(spec), { timeout: 30_000 }).toBeUndefined();
-    await cluster.kubernetes.apply(groupOf('old', spec));
-    await kubectl(['apply', '--server-side', '--force-conflicts', '-f', resolve('install/crd.yaml')]);
-    await expect.poll(async () => await refusal(spec), { timeout: 30_000 }).toContain('repo does not go');
+it.each([{}, ...EDGES])('a group that validate accepts is accepted: %j', async (change) => {
+  const spec = specWith(change);
 
-    const patch = ['--subresource=status', '--type=merge', '-p', '{"status":{"activeRunners":1}}'];
-    expect(await kubectl(['patch', 'rg', 'old', ...patch])).toContain('patched');
-  });
+  const said = await refusal(spec);
+
+  expect(isValid(spec)).toBe(true);
+  expect(said).toBeUndefined();
+});
+
+it('a group in the cluster is listed with the category gitea and its reason', async () => {
+  const condition = { type: 'Ready', status: 'False', reason: 'Unauthorized', message: 'x' };
+  const status = { conditions: [{ ...condition, lastTransitionTime: '2026-11-22T10:00:00Z' }] };
+  await cluster.kubernetes.apply(groupOf('told', GOOD));
+  await kubectl(['patch', 'rg', 'told', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
+
+  const table = await kubectl(['get', 'gitea']);
+
+  expect(table).toMatch(/^NAME .* READY +REASON +CHECKED +AGE\n/);
+  expect(table).toMatch(/\ntold .* False +Unauthorized /);
+});
+
+it('a group that an older CRD let in can still get a status', async () => {
+  const crd = 'runnergroups.gitea.bpg.pw';
+  const spec = specWith({ repo: 'web' });
+  const rules = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations';
+  await kubectl(['patch', 'crd', crd, '--type=json', '-p', JSON.stringify([{ op: 'remove', path: rules }])]);
+  await expect.poll(async () => await refusal(spec), { timeout: 30_000 }).toBeUndefined();
+  await cluster.kubernetes.apply(groupOf('old', spec));
+  await kubectl(['apply', '--server-side', '--force-conflicts', '-f', resolve('install/crd.yaml')]);
+  await expect.poll(async () => await refusal(spec), { timeout: 30_000 }).toContain('repo does not go');
+
+  const patch = ['--subresource=status', '--type=merge', '-p', '{"status":{"activeRunners":1}}'];
+  expect(await kubectl(['patch', 'rg', 'old', ...patch])).toContain('patched');
 });
 
 /** A label, an annotation, a mirror for images and a toleration for each Job. As MutatingPolicy, Kyverno takes the same expressions. */

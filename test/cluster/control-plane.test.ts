@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { type LeaseTimes, leaseOf } from '../../src/clients/kubernetes/lease.ts';
@@ -65,81 +65,79 @@ it('a copy of a kind follows the API server, and finds after its restart what ha
   }
 });
 
-describe('a Lease', () => {
-  const times: LeaseTimes = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
-  let number = 0;
+const times: LeaseTimes = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 300 };
+let number = 0;
 
-  /** A replica that notes when it begins and ends to lead. */
-  function replica(name: string, log: string[]) {
-    const life = new AbortController();
-    const failures: Failure[] = [];
-    const options = { namespace: 'default', name: `lease-${number}`, identity: name, address: `http://${name}`, times };
-    const lease = leaseOf(client, { ...options, onFailure: (failure) => failures.push(failure) });
-    const running = lease.run(life.signal, async (leading) => {
-      log.push(`+${name}`);
-      await new Promise<void>((done) => leading.addEventListener('abort', () => done(), { once: true }));
-      log.push(`-${name}`);
-    });
-    const end = async (): Promise<void> => {
-      life.abort();
-      await running;
-    };
-    return { lease, end, failures };
-  }
-
-  it('a Lease is held by one of several, and goes to another one when it is given back', async () => {
-    number += 1;
-    const log: string[] = [];
-    const one = replica('one', log);
-    await waitUntil('lead', async () => log.length === 1, within);
-    const two = replica('two', log);
-    await waitUntil('know the leader', async () => two.lease.otherHolder() === 'http://one', within);
-    await sleep(2 * times.leaseMs);
-    expect(log).toEqual(['+one']);
-
-    await one.end();
-    await waitUntil('take over', async () => log.includes('+two'), within);
-    expect(log).toEqual(['+one', '-one', '+two']);
-    await two.end();
-    expect([...one.failures, ...two.failures]).toEqual([]);
+/** A replica that notes when it begins and ends to lead. */
+function replica(name: string, log: string[]) {
+  const life = new AbortController();
+  const failures: Failure[] = [];
+  const options = { namespace: 'default', name: `lease-${number}`, identity: name, address: `http://${name}`, times };
+  const lease = leaseOf(client, { ...options, onFailure: (failure) => failures.push(failure) });
+  const running = lease.run(life.signal, async (leading) => {
+    log.push(`+${name}`);
+    await new Promise<void>((done) => leading.addEventListener('abort', () => done(), { once: true }));
+    log.push(`-${name}`);
   });
+  const end = async (): Promise<void> => {
+    life.abort();
+    await running;
+  };
+  return { lease, end, failures };
+}
 
-  it('a Lease goes to another one when its holder is gone without a word', async () => {
-    number += 1;
-    const log: string[] = [];
-    const dead = JSON.stringify({
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: {
-        name: `lease-${number}`,
-        namespace: 'default',
-        annotations: { 'gitea.bpg.pw/address': 'http://dead' },
-      },
-      spec: { holderIdentity: 'dead', leaseDurationSeconds: 3, renewTime: '2026-11-21T10:00:00.000000Z' },
-    });
-    await cluster.kubernetes.kubectl(['create', '-f', '-'], dead);
-    const heir = replica('heir', log);
-    await waitUntil('know the dead leader', async () => heir.lease.otherHolder() === 'http://dead', within);
-    expect(log).toEqual([]);
-    await waitUntil('take over', async () => log.length === 1, within);
-    await heir.end();
+it('a Lease is held by one of several, and goes to another one when it is given back', async () => {
+  number += 1;
+  const log: string[] = [];
+  const one = replica('one', log);
+  await waitUntil('lead', async () => log.length === 1, within);
+  const two = replica('two', log);
+  await waitUntil('know the leader', async () => two.lease.otherHolder() === 'http://one', within);
+  await sleep(2 * times.leaseMs);
+  expect(log).toEqual(['+one']);
 
-    expect(log).toEqual(['+heir', '-heir']);
+  await one.end();
+  await waitUntil('take over', async () => log.includes('+two'), within);
+  expect(log).toEqual(['+one', '-one', '+two']);
+  await two.end();
+  expect([...one.failures, ...two.failures]).toEqual([]);
+});
+
+it('a Lease goes to another one when its holder is gone without a word', async () => {
+  number += 1;
+  const log: string[] = [];
+  const dead = JSON.stringify({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name: `lease-${number}`,
+      namespace: 'default',
+      annotations: { 'gitea.bpg.pw/address': 'http://dead' },
+    },
+    spec: { holderIdentity: 'dead', leaseDurationSeconds: 3, renewTime: '2026-11-21T10:00:00.000000Z' },
   });
+  await cluster.kubernetes.kubectl(['create', '-f', '-'], dead);
+  const heir = replica('heir', log);
+  await waitUntil('know the dead leader', async () => heir.lease.otherHolder() === 'http://dead', within);
+  expect(log).toEqual([]);
+  await waitUntil('take over', async () => log.length === 1, within);
+  await heir.end();
 
-  it('a Lease ends the lead of a holder that cannot renew it, before anybody else may lead', async () => {
-    number += 1;
-    const log: string[] = [];
-    const holder = replica('holder', log);
-    await waitUntil('lead', async () => log.length === 1, within);
-    await cluster.machine.stop('kube-apiserver', 'KILL');
-    await waitUntil('give up', async () => log.length === 2, within);
-    await cluster.kubernetes.restartApiServer();
-    await waitUntil('lead again', async () => log.length === 3, within);
-    await holder.end();
+  expect(log).toEqual(['+heir', '-heir']);
+});
 
-    expect(log).toEqual(['+holder', '-holder', '+holder', '-holder']);
-    expect(holder.failures.every((failure) => failure instanceof Failure)).toBe(true);
-    expect(holder.failures.length).toBeGreaterThan(0);
-  });
+it('a Lease ends the lead of a holder that cannot renew it, before anybody else may lead', async () => {
+  number += 1;
+  const log: string[] = [];
+  const holder = replica('holder', log);
+  await waitUntil('lead', async () => log.length === 1, within);
+  await cluster.machine.stop('kube-apiserver', 'KILL');
+  await waitUntil('give up', async () => log.length === 2, within);
+  await cluster.kubernetes.restartApiServer();
+  await waitUntil('lead again', async () => log.length === 3, within);
+  await holder.end();
+
+  expect(log).toEqual(['+holder', '-holder', '+holder', '-holder']);
+  expect(holder.failures.every((failure) => failure instanceof Failure)).toBe(true);
+  expect(holder.failures.length).toBeGreaterThan(0);
 });

@@ -117,39 +117,37 @@ describe('install.yaml beside stock Argo CD', () => {
   );
 });
 
-describe('pods of golden cases', () => {
-  it('pods of golden cases are let in under the Pod Security Standard that their profile names', async () => {
-    const all = await goldenPods();
+it('pods of golden cases are let in under the Pod Security Standard that their profile names', async () => {
+  const all = await goldenPods();
 
-    expect([...all.keys()].sort()).toEqual(['baseline', 'privileged', 'restricted']);
-    await cluster.kubernetes.apply(priorityClassesOf([...all.values()].flat()));
-    for (const [level, pods] of all) {
-      const namespace = `level-${level}`;
-      await cluster.kubernetes.apply(NARROW.replaceAll('narrow', namespace).replace('restricted}', `${level}}`));
-      const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods });
-      const create = ['create', '-n', namespace, '--dry-run=server', '--validate=strict', '-f', '-'];
+  expect([...all.keys()].sort()).toEqual(['baseline', 'privileged', 'restricted']);
+  await cluster.kubernetes.apply(priorityClassesOf([...all.values()].flat()));
+  for (const [level, pods] of all) {
+    const namespace = `level-${level}`;
+    await cluster.kubernetes.apply(NARROW.replaceAll('narrow', namespace).replace('restricted}', `${level}}`));
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods });
+    const create = ['create', '-n', namespace, '--dry-run=server', '--validate=strict', '-f', '-'];
 
-      const answer = await kubectl(create, list);
+    const answer = await kubectl(create, list);
 
-      expect(answer.split('created (server dry run)').length - 1).toBe(pods.length);
-    }
-  });
+    expect(answer.split('created (server dry run)').length - 1).toBe(pods.length);
+  }
+});
 
-  it.each([
-    ['privileged', 'baseline'],
-    ['baseline', 'restricted'],
-  ])('golden pods of level %s would be refused under %s: the check is one', async (level, higher) => {
-    const pods = (await goldenPods()).get(level) ?? [];
+it.each([
+  ['privileged', 'baseline'],
+  ['baseline', 'restricted'],
+])('golden pods of level %s would be refused under %s: the check is one', async (level, higher) => {
+  const pods = (await goldenPods()).get(level) ?? [];
 
-    const refused = pods.map((pod) =>
-      kubectl(['create', '-n', `level-${higher}`, '--dry-run=server', '-f', '-'], JSON.stringify(pod)).then(
-        () => 'is let in',
-        ({ message }) => (/violates PodSecurity "\w+:/.test(message) ? 'refused' : message),
-      ),
-    );
+  const refused = pods.map((pod) =>
+    kubectl(['create', '-n', `level-${higher}`, '--dry-run=server', '-f', '-'], JSON.stringify(pod)).then(
+      () => 'is let in',
+      ({ message }) => (/violates PodSecurity "\w+:/.test(message) ? 'refused' : message),
+    ),
+  );
 
-    expect(new Set(await Promise.all(refused))).toEqual(new Set(['refused']));
-  });
+  expect(new Set(await Promise.all(refused))).toEqual(new Set(['refused']));
 });
 
 const WithClass = z.object({ spec: z.object({ priorityClassName: z.string() }) });

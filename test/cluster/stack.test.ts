@@ -167,24 +167,20 @@ it('a playground that is to be kept keeps its logs but not its large parts', asy
   rmSync(playground.folder, { recursive: true });
 });
 
-describe('the addresses of a stack', () => {
-  it('the addresses of a stack have nothing in common with those that are in use', () => {
-    const used = Array.from({ length: 250 }, (_, index) => `10.214.${index + 1}.7/32`).filter(
-      (_, index) => index !== 41,
-    );
+it('the addresses of a stack have nothing in common with those that are in use', () => {
+  const used = Array.from({ length: 250 }, (_, index) => `10.214.${index + 1}.7/32`).filter((_, index) => index !== 41);
 
-    expect(choose(['127.0.0.1/8', ...used])).toEqual({ link: '10.213.42', pods: '10.214.42', services: '10.215.42' });
-  });
+  expect(choose(['127.0.0.1/8', ...used])).toEqual({ link: '10.213.42', pods: '10.214.42', services: '10.215.42' });
+});
 
-  it('lie in another range on a computer with a route to all of 10', () => {
-    expect(choose(['10.0.0.0/8', '172.28.0.0/17']).link).toMatch(/^172\.28\.(?:12[89]|1[3-9]\d|2\d\d)$/);
-  });
+it('the addresses of a stack lie in another range on a computer with a route to all of 10', () => {
+  expect(choose(['10.0.0.0/8', '172.28.0.0/17']).link).toMatch(/^172\.28\.(?:12[89]|1[3-9]\d|2\d\d)$/);
+});
 
-  it('the addresses of a stack are refused, with what is in use, where nothing is free', () => {
-    expect(() => choose(['10.0.0.0/8', '172.16.0.0/12'])).toThrow(
-      /no free private network in 10\.213, .*172\.16\.0\.0\/12/,
-    );
-  });
+it('the addresses of a stack are refused, with what is in use, where nothing is free', () => {
+  expect(() => choose(['10.0.0.0/8', '172.16.0.0/12'])).toThrow(
+    /no free private network in 10\.213, .*172\.16\.0\.0\/12/,
+  );
 });
 
 it.each(PACKAGES)('.ci/run installs %s', (name) => {

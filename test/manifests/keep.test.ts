@@ -36,53 +36,48 @@ function start(stopWhenItSays?: string) {
   });
 }
 
-describe('a runner whose CI job has ended', () => {
-  it.each([['[build] Job succeeded'], ['[build / test (1, 2)] Job succeeded'], ['[build/test] 🏁  Job succeeded']])(
-    'a runner whose CI job has ended ends at once when it says %s',
-    async (line) => {
-      container.program(
-        'run.sh',
-        `echo '[build]   | it works'\necho '${line}'\necho 'time="1" level=info msg=over' >&2`,
-      );
+it.each([['[build] Job succeeded'], ['[build / test (1, 2)] Job succeeded'], ['[build/test] 🏁  Job succeeded']])(
+  'a runner whose CI job has ended ends at once when it says %s',
+  async (line) => {
+    container.program('run.sh', `echo '[build]   | it works'\necho '${line}'\necho 'time="1" level=info msg=over' >&2`);
 
-      const { code, said } = await start();
+    const { code, said } = await start();
 
-      expect([code, said]).toEqual([0, 'time="1" level=info msg=over\n']);
-    },
-  );
+    expect([code, said]).toEqual([0, 'time="1" level=info msg=over\n']);
+  },
+);
 
-  it.each([
-    ['it failed', "echo '[build] Job failed'"],
-    ['it never began', "echo '[build] cannot pull image'"],
-    ['it says nothing', ':'],
-    [
-      'the CI job itself says that it has succeeded',
-      "echo '[build]   | [build] Job succeeded'\necho '[build] Job failed'",
-    ],
-  ])('a runner whose CI job has ended waits when %s, and ends at once when the pod is stopped', async (_, text) => {
-    container.program('run.sh', text);
+it.each([
+  ['it failed', "echo '[build] Job failed'"],
+  ['it never began', "echo '[build] cannot pull image'"],
+  ['it says nothing', ':'],
+  [
+    'the CI job itself says that it has succeeded',
+    "echo '[build]   | [build] Job succeeded'\necho '[build] Job failed'",
+  ],
+])('a runner whose CI job has ended waits when %s, and ends at once when the pod is stopped', async (_, text) => {
+  container.program('run.sh', text);
 
-    const { code, said } = await start(WAITS);
+  const { code, said } = await start(WAITS);
 
-    expect(code).toBe(0);
-    expect(said).toContain(WAITS);
-  });
+  expect(code).toBe(0);
+  expect(said).toContain(WAITS);
+});
 
-  it('a runner whose CI job has ended does not wait when it has failed itself: its exit code is that of the container', async () => {
-    container.program('run.sh', 'exit 3');
+it('a runner whose CI job has ended does not wait when it has failed itself: its exit code is that of the container', async () => {
+  container.program('run.sh', 'exit 3');
 
-    expect(await start()).toEqual({ code: 3, said: '' });
-  });
+  expect(await start()).toEqual({ code: 3, said: '' });
+});
 
-  it('a runner whose CI job has ended waits as long as the longest stay', async () => {
-    container.program('run.sh', "echo '[build] Job failed'");
-    container.program('sleep', `echo "sleep $1" >> '${container.folder}/slept'`);
+it('a runner whose CI job has ended waits as long as the longest stay', async () => {
+  container.program('run.sh', "echo '[build] Job failed'");
+  container.program('sleep', `echo "sleep $1" >> '${container.folder}/slept'`);
 
-    expect((await start()).code).toBe(0);
+  expect((await start()).code).toBe(0);
 
-    expect(readFileSync(join(container.folder, 'slept'), 'utf8')).toBe(`sleep ${LONGEST_KEEP_SECONDS}\n`);
-    expect(LONGEST_KEEP_SECONDS * 1000).toBe(LONGEST_KEEP_MS);
-  });
+  expect(readFileSync(join(container.folder, 'slept'), 'utf8')).toBe(`sleep ${LONGEST_KEEP_SECONDS}\n`);
+  expect(LONGEST_KEEP_SECONDS * 1000).toBe(LONGEST_KEEP_MS);
 });
 
 it('a runner that is stopped at work finishes its CI job, and the pod does not wait, however that job ended', async () => {
@@ -97,37 +92,35 @@ it('a runner that is stopped at work finishes its CI job, and the pod does not w
   expect(existsSync(join(container.folder, 'finished'))).toBe(true);
 });
 
-describe('the container', () => {
-  it('runs the image’s own entry point, which finds our run.sh first; CI jobs do not', async () => {
-    container.program('run.sh', `echo "$PATH" > '${container.folder}/path'\necho '[build] Job succeeded'`);
+it('the container runs the image’s own entry point, which finds our run.sh first; CI jobs do not', async () => {
+  container.program('run.sh', `echo "$PATH" > '${container.folder}/path'\necho '[build] Job succeeded'`);
 
-    await start();
+  await start();
 
-    expect(readFileSync(join(container.folder, 'path'), 'utf8')).toMatch(new RegExp(`^${container.folder}/bin:`));
-    expect(keepCommand('dind-rootless').slice(4)).toEqual(runnerCommand(group({ containerMode: 'dind-rootless' })));
-    expect(keepCommand('buildkit').slice(4)).toEqual(runnerCommand(group({ containerMode: 'buildkit' })));
-    expect(keepCommand('dind').slice(4)).toEqual(['/sbin/tini', '--', 'run.sh']);
-  });
+  expect(readFileSync(join(container.folder, 'path'), 'utf8')).toMatch(new RegExp(`^${container.folder}/bin:`));
+  expect(keepCommand('dind-rootless').slice(4)).toEqual(runnerCommand(group({ containerMode: 'dind-rootless' })));
+  expect(keepCommand('buildkit').slice(4)).toEqual(runnerCommand(group({ containerMode: 'buildkit' })));
+  expect(keepCommand('dind').slice(4)).toEqual(['/sbin/tini', '--', 'run.sh']);
+});
 
-  it('runs the runner as ever when nothing can be written', async () => {
-    rmSync(join(container.folder, 'data'), { recursive: true });
-    writeFileSync(join(container.folder, 'data'), 'no folder');
-    container.program('run.sh', "echo '[build] Job failed'");
+it('the container runs the runner as ever when nothing can be written', async () => {
+  rmSync(join(container.folder, 'data'), { recursive: true });
+  writeFileSync(join(container.folder, 'data'), 'no folder');
+  container.program('run.sh', "echo '[build] Job failed'");
 
-    const { code, said } = await start();
+  const { code, said } = await start();
 
-    expect(code).toBe(0);
-    expect(said).toContain('[build] Job failed\n');
-    expect(said).not.toContain(WAITS);
-  });
+  expect(code).toBe(0);
+  expect(said).toContain('[build] Job failed\n');
+  expect(said).not.toContain(WAITS);
+});
 
-  it('belongs to groups that ask for it; their Jobs may live a longest stay longer', () => {
-    const deadlines = [0, 1].map((keepFailedSeconds) =>
-      jobDeadlineSeconds(group({ keepFailedSeconds, activeDeadlineSeconds: 100 })),
-    );
+it('the container belongs to groups that ask for it; their Jobs may live a longest stay longer', () => {
+  const deadlines = [0, 1].map((keepFailedSeconds) =>
+    jobDeadlineSeconds(group({ keepFailedSeconds, activeDeadlineSeconds: 100 })),
+  );
 
-    expect(deadlines).toEqual([100, 100 + LONGEST_KEEP_SECONDS]);
-  });
+  expect(deadlines).toEqual([100, 100 + LONGEST_KEEP_SECONDS]);
 });
 
 describe.each([0, 60])('a container of mode dind-rootless (keepFailedSeconds: %d)', (keepFailedSeconds) => {

@@ -29,21 +29,20 @@ function made(body: string, change: Parameters<typeof group>[0] = {}) {
   };
 }
 
-describe("a platform's app", () => {
-  it('an app of a platform that changes nothing changes no byte, for any groups and runners', () => {
-    const platform = platformOf(appFile(''));
-    fc.assert(
-      fc.property(anyOutput, (groups) => {
-        const changed = groups.map((item) => ({ ...item, group: { ...item.group, platform } }));
-        expect(new RunnersApp(changed.map((item) => item.group)).problems).toEqual([]);
-        expect(generated(changed)).toBe(generated(groups));
-      }),
-      { numRuns: RUNS },
-    );
-  });
+it('an app of a platform that changes nothing changes no byte, for any groups and runners', () => {
+  const platform = platformOf(appFile(''));
+  fc.assert(
+    fc.property(anyOutput, (groups) => {
+      const changed = groups.map((item) => ({ ...item, group: { ...item.group, platform } }));
+      expect(new RunnersApp(changed.map((item) => item.group)).problems).toEqual([]);
+      expect(generated(changed)).toBe(generated(groups));
+    }),
+    { numRuns: RUNS },
+  );
+});
 
-  it('adds labels and annotations to Jobs, and anything to the pod that a podTemplate may add', () => {
-    const { problems, template, plain } = made(`
+it("a platform's app adds labels and annotations to Jobs, and anything to the pod that a podTemplate may add", () => {
+  const { problems, template, plain } = made(`
       each((job) => { job.metadata.addLabel('acme.example/team', 'web'); job.metadata.addAnnotation('acme.example/why', 'x'); });
       add('/spec/template/metadata/labels/team', 'web');
       add('/spec/template/spec/initContainers/-', ${AUDIT});
@@ -52,300 +51,289 @@ describe("a platform's app", () => {
       add('/spec/template/spec/containers/0/env/-', {name: 'LANG', value: 'C'});
       add('/spec/template/spec/tolerations', [{key: 'ci', operator: 'Exists'}]);`);
 
-    expect(problems).toEqual([]);
-    expect(template?.metadata).toEqual({
-      ...plain?.metadata,
-      labels: { ...plain?.metadata.labels, 'acme.example/team': 'web' },
-      annotations: { 'acme.example/why': 'x' },
-    });
-    const [pod, before] = [template?.spec.template, plain?.spec.template];
-    expect(pod?.metadata.labels).toEqual({ ...before?.metadata.labels, team: 'web' });
-    expect(pod?.spec.initContainers?.map(({ name }) => name)).toEqual(['register', 'audit']);
-    expect(pod?.spec.initContainers?.[0]).toEqual(before?.spec.initContainers?.[0]);
-    expect(pod?.spec.volumes).toEqual([...(before?.spec.volumes ?? []), { name: 'scratch', emptyDir: {} }]);
-    expect(pod?.spec.containers[0]?.env).toEqual([
-      ...(before?.spec.containers[0]?.env ?? []),
-      { name: 'LANG', value: 'C' },
-    ]);
+  expect(problems).toEqual([]);
+  expect(template?.metadata).toEqual({
+    ...plain?.metadata,
+    labels: { ...plain?.metadata.labels, 'acme.example/team': 'web' },
+    annotations: { 'acme.example/why': 'x' },
   });
-
-  it("a platform's app gives the runner another image, and the container that registers follows", () => {
-    const { problems, template } = made(
-      `each((job) => job.addJsonPatch(JsonPatch.replace('/spec/template/spec/containers/0/image', 'own:2')));`,
-    );
-
-    expect(problems).toEqual([]);
-    expect([template?.spec.template.spec.containers, template?.spec.template.spec.initContainers]).toMatchObject([
-      [{ image: 'own:2' }],
-      [{ image: 'own:2' }],
-    ]);
-  });
-
-  const REPLACE = 'each((job) => job.addJsonPatch(JsonPatch.replace';
-  const REMOVE = 'each((job) => job.addJsonPatch(JsonPatch.remove';
-  it.each([
-    ['renames the Job', `${REPLACE}('/metadata/name', 'other')))`, ['metadata.name ("other") is ours']],
-    ['moves it', `${REPLACE}('/metadata/namespace', 'kube-system')))`, ['metadata.namespace ("kube-system") is ours']],
-    ['owns it', `add('/metadata/ownerReferences', [])`, ['metadata.ownerReferences is ours']],
-    ['makes it a Pod', `${REPLACE}('/kind', 'Pod')))`, ['kind ("Pod") is ours']],
-    ['adds a status', `add('/status', {})`, ['status is ours']],
-    [
-      'gives it another group',
-      `each((job) => job.metadata.addLabel('gitea.bpg.pw/runnergroup-name', 'x'))`,
-      ['is reserved'],
-    ],
-    ['removes a label of ours', `${REMOVE}('/metadata/labels/gitea.bpg.pw~1managed-by')))`, ['is gone']],
-    [
-      'adds a label of ours',
-      `each((job) => job.metadata.addLabel('gitea.bpg.pw/job-id', '1'))`,
-      ['"1"', 'is reserved'],
-    ],
-    [
-      'hands it to another Application',
-      `each((job) => job.metadata.addLabel('app.kubernetes.io/instance', 'x'))`,
-      ['is reserved'],
-    ],
-    [
-      'pins it',
-      `each((job) => job.metadata.addAnnotation('argocd.argoproj.io/hook', 'Skip'))`,
-      ['"Skip"', 'is reserved'],
-    ],
-    [
-      'says where it was registered',
-      `each((job) => job.metadata.addAnnotation('gitea.bpg.pw/registered-at', 'x'))`,
-      ['is reserved'],
-    ],
-    ['lets two pods run', `${REPLACE}('/spec/parallelism', 2)))`, ['spec.parallelism ("2") is ours']],
-    ['suspends it', `add('/spec/suspend', true)`, ['spec.suspend ("true") is ours']],
-    ['ends it sooner', `${REPLACE}('/spec/activeDeadlineSeconds', 5)))`, ['spec.activeDeadlineSeconds ("5")']],
-    ['removes the deadline', `${REMOVE}('/spec/activeDeadlineSeconds')))`, ['spec.activeDeadlineSeconds is gone']],
-    ['removes the pod', `${REMOVE}('/spec/template')))`, ['spec.template is gone']],
-    ['replaces the pod by a word', `${REPLACE}('/spec/template', 'x')))`, ['spec.template ("x") is ours']],
-    [
-      'removes register',
-      `${REMOVE}('/spec/template/spec/initContainers/0')))`,
-      ['spec.template.spec.initContainers is gone'],
-    ],
-    [
-      'changes register',
-      `${REPLACE}('/spec/template/spec/initContainers/0/command', ['true'])))`,
-      ['initContainers[register]', 'is reserved: it alone has the registration token'],
-    ],
-    [
-      'removes the runner',
-      `${REPLACE}('/spec/template/spec/containers', [{name: 'x', image: 'y'}])))`,
-      ['spec.template.spec.containers is gone'],
-    ],
-    ['runs something else', `add('/spec/template/spec/containers/0/command', ['sleep'])`, ['command', 'is reserved']],
-    ['takes the runner its name', `${REMOVE}('/spec/template/spec/containers/0/env/2')))`, ['env is gone']],
-    [
-      'gives the runner another name',
-      `${REPLACE}('/spec/template/spec/containers/0/env/2/value', 'x')))`,
-      ['env[GITEA_RUNNER_NAME]', 'is reserved'],
-    ],
-    [
-      'reads the registration token',
-      `add('/spec/template/spec/containers/0/env/-', {name: 'T', valueFrom: {secretKeyRef: {name: 'gitea-runner', key: 'token'}}})`,
-      ['the token of Gitea'],
-    ],
-    [
-      'mounts over the registration',
-      `add('/spec/template/spec/containers/0/volumeMounts/-', {name: 'config', mountPath: '/data/.runner'})`,
-      ['is reserved'],
-    ],
-    [
-      'takes a token of the cluster',
-      `${REPLACE}('/spec/template/spec/automountServiceAccountToken', true)))`,
-      ['automountServiceAccountToken ("true") is reserved'],
-    ],
-    [
-      'stops runners sooner',
-      `${REPLACE}('/spec/template/spec/terminationGracePeriodSeconds', 1)))`,
-      ['terminationGracePeriodSeconds ("1") is reserved'],
-    ],
-    [
-      'changes the configuration',
-      `${REPLACE}('/spec/template/metadata/annotations/gitea.bpg.pw~1runner-config', 'x')))`,
-      ['is reserved'],
-    ],
-    ['misspells a field', `add('/spec/template/spec/toleration', [])`, ['unknown field']],
-    [
-      'is weaker than the profile',
-      `add('/spec/template/spec/initContainers/-', {name: 'a', image: 'a:1'})`,
-      ['initContainers', 'restricted'],
-    ],
-    [
-      'makes a Job',
-      `new cdk8s.ApiObject(app.groupCharts[0], 'x', {apiVersion: 'batch/v1', kind: 'Job', metadata: {name: 'x'}})`,
-      ['is a Job'],
-    ],
-    [
-      'makes a RunnerGroup',
-      `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: {name: 'x'}})`,
-      ['is a RunnerGroup'],
-    ],
-    [
-      'makes a Secret',
-      `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'v1', kind: 'Secret', metadata: {name: 'x'}})`,
-      ['is a Secret'],
-    ],
-    [
-      'makes one thing twice',
-      `for (const id of 'ab') new cdk8s.ApiObject(new cdk8s.Chart(app, id), 'x', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}})`,
-      ['ConfigMap /x is there twice'],
-    ],
-    [
-      'labels a thing as ours',
-      `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x', labels: {'gitea.bpg.pw/managed-by': 'x'}}})`,
-      ['has gitea.bpg.pw/managed-by'],
-    ],
-    ['finds itself not valid', `app.node.addValidation({validate: () => ['no budget']})`, ['no budget']],
-    ['answers a promise', 'return Promise.resolve()', ['must answer nothing']],
-    ['forgets a group', 'app.groupCharts.pop()', ['groupCharts has changed']],
-    ['throws', `throw new TypeError('no such team')`, ['it threw TypeError: no such team']],
-    ['patches what is not there', `add('/spec/none/x', 1)`, ['it threw']],
-  ])('an app of a platform that %s is told so', (_, body, words) => {
-    const { problems } = made(body);
-
-    expect(problems.length).toBeGreaterThan(0);
-    for (const word of words) expect(problems.join('\n')).toContain(word);
-  });
-
-  it("a platform's app is told of the container that a group without a registration token has", () => {
-    const { problems } = made(`${REMOVE}('/spec/template/spec/initContainers/0')))`, {
-      registrationToken: undefined,
-      setupCommand: [],
-      caBundle: { configMapRef: { name: 'ca', key: 'ca.crt' } } as never,
-    });
-
-    expect(problems.join('\n')).toContain('initContainers is gone');
-  });
-
-  it("a platform's app leaves what lives as it is, but for labels and annotations", () => {
-    const of = group({ containerMode: 'host' });
-    const platform = platformOf(
-      appFile(`add('/metadata/labels/team', 'web'); add('/spec/template/metadata/labels/team', 'web');`),
-    );
-    const living = { template: { spec: { containers: [{ name: 'runner', image: 'old:1' }] } } };
-    const output = (one: typeof of) =>
-      parseAllDocuments(
-        generated([{ group: one, runners: [runner(), runner({ runner: 'ci-9-1-00000000' })] }], {
-          liveSpecOf: ({ runner: name }) => (name === 'ci-9-1-00000000' ? living : undefined),
-        }),
-      ).map((document) => document.toJS());
-
-    const [fresh, old] = output({ ...of, platform });
-
-    expect(fresh.spec.template.metadata.labels).toMatchObject({ team: 'web' });
-    expect(old).toEqual({ ...output(of)[1], metadata: { ...output(of)[1].metadata, labels: expect.anything() } });
-    expect(old.metadata.labels).toMatchObject({ team: 'web' });
-    expect(old.spec).toEqual(living);
-  });
-
-  it("a platform's app says the same in generate, in cdk8s synth and in serve", () => {
-    const platform = platformOf(exampleApp());
-    const groups = ['payments', 'web'].map((namespace) => group({ namespace, containerMode: 'host', platform }));
-    const items = groups.map((of) => ({ group: of, runners: [runner({ group: of })] }));
-    const app = new RunnersApp(groups);
-    const text = manifestPieces(app.groupCharts, outputOf(items, { kept: app.added })).join('');
-    app.emit(outputOf(items, {}));
-
-    expect(app.problems).toEqual([]);
-    expect(renderManifests(app)).toBe(text);
-    expect(app.groupCharts.map((chart) => chart.templateHash)).toEqual(groups.map((of) => templateHash(of)));
-    expect(groups.map(ownTemplateHash)).toEqual(groups.map((of) => templateHash(of)));
-    expect(text.match(/name: "audit"/g)).toHaveLength(1);
-    expect(text.match(/kind: "NetworkPolicy"/g)).toHaveLength(2);
-  });
-
-  it("a platform's app makes a RunnerGroup in the cluster not ready when it must not do what it does", async () => {
-    const platform = platformOf(appFile(`add('/spec/suspend', true)`));
-    const { spec } = parse(groupYaml('https://gitea.example.com'));
-    const object = { metadata: { name: 'ci', namespace: 'runners', uid: 'u' }, spec } as never;
-
-    expect(groupOfObject(object, { platform })).toEqual({ problem: expect.stringContaining('spec.suspend ("true")') });
-    expect(groupOfObject(object)).toHaveProperty('group');
-  });
+  const [pod, before] = [template?.spec.template, plain?.spec.template];
+  expect(pod?.metadata.labels).toEqual({ ...before?.metadata.labels, team: 'web' });
+  expect(pod?.spec.initContainers?.map(({ name }) => name)).toEqual(['register', 'audit']);
+  expect(pod?.spec.initContainers?.[0]).toEqual(before?.spec.initContainers?.[0]);
+  expect(pod?.spec.volumes).toEqual([...(before?.spec.volumes ?? []), { name: 'scratch', emptyDir: {} }]);
+  expect(pod?.spec.containers[0]?.env).toEqual([
+    ...(before?.spec.containers[0]?.env ?? []),
+    { name: 'LANG', value: 'C' },
+  ]);
 });
 
-describe('generate --app', () => {
-  const AT = { cwd: '.' };
-  it.each([
-    ['throws', appFileLater(`throw new Error('no such team')`), 'GR-APP-02', 'no such team'],
-    [
-      'touches what is ours',
-      appFileLater(`add('/spec/suspend', true)`),
-      'GR-APP-02',
-      'runners.ci/job: spec.suspend ("true") is ours',
-    ],
-    ['ends the process', appFileLater('process.exit(0)'), 'GR-APP-02', 'has ended the process'],
-    ['is no JavaScript', () => fileOf('this is no code'), 'GR-APP-01', 'SyntaxError'],
-    ['exports nothing', () => fileOf('exports.other = 1'), 'GR-APP-01', 'exports no function "platform"'],
-    ['needs a package that is not there', () => fileOf(`require('no-such-package')`), 'GR-APP-01', 'no-such-package'],
-    ['is not there', () => '/no/such/platform.cjs', 'GR-APP-01', 'no such file'],
-  ])('generate --app prints nothing when the app %s', async (_, file, code, words) => {
-    const { folder, env } = await startWithJob();
+it("a platform's app gives the runner another image, and the container that registers follows", () => {
+  const { problems, template } = made(
+    `each((job) => job.addJsonPatch(JsonPatch.replace('/spec/template/spec/containers/0/image', 'own:2')));`,
+  );
 
-    const outcome = await runCli(['generate', '--app', file(), folder], env, AT.cwd);
+  expect(problems).toEqual([]);
+  expect([template?.spec.template.spec.containers, template?.spec.template.spec.initContainers]).toMatchObject([
+    [{ image: 'own:2' }],
+    [{ image: 'own:2' }],
+  ]);
+});
 
-    expect(outcome).toMatchObject({ code: code === 'GR-APP-02' && words.includes('process') ? 1 : 2, stdout: '' });
-    expect(outcome.stderr).toContain(code);
-    expect(outcome.stderr).toContain(words);
+const REPLACE = 'each((job) => job.addJsonPatch(JsonPatch.replace';
+const REMOVE = 'each((job) => job.addJsonPatch(JsonPatch.remove';
+it.each([
+  ['renames the Job', `${REPLACE}('/metadata/name', 'other')))`, ['metadata.name ("other") is ours']],
+  ['moves it', `${REPLACE}('/metadata/namespace', 'kube-system')))`, ['metadata.namespace ("kube-system") is ours']],
+  ['owns it', `add('/metadata/ownerReferences', [])`, ['metadata.ownerReferences is ours']],
+  ['makes it a Pod', `${REPLACE}('/kind', 'Pod')))`, ['kind ("Pod") is ours']],
+  ['adds a status', `add('/status', {})`, ['status is ours']],
+  [
+    'gives it another group',
+    `each((job) => job.metadata.addLabel('gitea.bpg.pw/runnergroup-name', 'x'))`,
+    ['is reserved'],
+  ],
+  ['removes a label of ours', `${REMOVE}('/metadata/labels/gitea.bpg.pw~1managed-by')))`, ['is gone']],
+  ['adds a label of ours', `each((job) => job.metadata.addLabel('gitea.bpg.pw/job-id', '1'))`, ['"1"', 'is reserved']],
+  [
+    'hands it to another Application',
+    `each((job) => job.metadata.addLabel('app.kubernetes.io/instance', 'x'))`,
+    ['is reserved'],
+  ],
+  [
+    'pins it',
+    `each((job) => job.metadata.addAnnotation('argocd.argoproj.io/hook', 'Skip'))`,
+    ['"Skip"', 'is reserved'],
+  ],
+  [
+    'says where it was registered',
+    `each((job) => job.metadata.addAnnotation('gitea.bpg.pw/registered-at', 'x'))`,
+    ['is reserved'],
+  ],
+  ['lets two pods run', `${REPLACE}('/spec/parallelism', 2)))`, ['spec.parallelism ("2") is ours']],
+  ['suspends it', `add('/spec/suspend', true)`, ['spec.suspend ("true") is ours']],
+  ['ends it sooner', `${REPLACE}('/spec/activeDeadlineSeconds', 5)))`, ['spec.activeDeadlineSeconds ("5")']],
+  ['removes the deadline', `${REMOVE}('/spec/activeDeadlineSeconds')))`, ['spec.activeDeadlineSeconds is gone']],
+  ['removes the pod', `${REMOVE}('/spec/template')))`, ['spec.template is gone']],
+  ['replaces the pod by a word', `${REPLACE}('/spec/template', 'x')))`, ['spec.template ("x") is ours']],
+  [
+    'removes register',
+    `${REMOVE}('/spec/template/spec/initContainers/0')))`,
+    ['spec.template.spec.initContainers is gone'],
+  ],
+  [
+    'changes register',
+    `${REPLACE}('/spec/template/spec/initContainers/0/command', ['true'])))`,
+    ['initContainers[register]', 'is reserved: it alone has the registration token'],
+  ],
+  [
+    'removes the runner',
+    `${REPLACE}('/spec/template/spec/containers', [{name: 'x', image: 'y'}])))`,
+    ['spec.template.spec.containers is gone'],
+  ],
+  ['runs something else', `add('/spec/template/spec/containers/0/command', ['sleep'])`, ['command', 'is reserved']],
+  ['takes the runner its name', `${REMOVE}('/spec/template/spec/containers/0/env/2')))`, ['env is gone']],
+  [
+    'gives the runner another name',
+    `${REPLACE}('/spec/template/spec/containers/0/env/2/value', 'x')))`,
+    ['env[GITEA_RUNNER_NAME]', 'is reserved'],
+  ],
+  [
+    'reads the registration token',
+    `add('/spec/template/spec/containers/0/env/-', {name: 'T', valueFrom: {secretKeyRef: {name: 'gitea-runner', key: 'token'}}})`,
+    ['the token of Gitea'],
+  ],
+  [
+    'mounts over the registration',
+    `add('/spec/template/spec/containers/0/volumeMounts/-', {name: 'config', mountPath: '/data/.runner'})`,
+    ['is reserved'],
+  ],
+  [
+    'takes a token of the cluster',
+    `${REPLACE}('/spec/template/spec/automountServiceAccountToken', true)))`,
+    ['automountServiceAccountToken ("true") is reserved'],
+  ],
+  [
+    'stops runners sooner',
+    `${REPLACE}('/spec/template/spec/terminationGracePeriodSeconds', 1)))`,
+    ['terminationGracePeriodSeconds ("1") is reserved'],
+  ],
+  [
+    'changes the configuration',
+    `${REPLACE}('/spec/template/metadata/annotations/gitea.bpg.pw~1runner-config', 'x')))`,
+    ['is reserved'],
+  ],
+  ['misspells a field', `add('/spec/template/spec/toleration', [])`, ['unknown field']],
+  [
+    'is weaker than the profile',
+    `add('/spec/template/spec/initContainers/-', {name: 'a', image: 'a:1'})`,
+    ['initContainers', 'restricted'],
+  ],
+  [
+    'makes a Job',
+    `new cdk8s.ApiObject(app.groupCharts[0], 'x', {apiVersion: 'batch/v1', kind: 'Job', metadata: {name: 'x'}})`,
+    ['is a Job'],
+  ],
+  [
+    'makes a RunnerGroup',
+    `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: {name: 'x'}})`,
+    ['is a RunnerGroup'],
+  ],
+  [
+    'makes a Secret',
+    `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'v1', kind: 'Secret', metadata: {name: 'x'}})`,
+    ['is a Secret'],
+  ],
+  [
+    'makes one thing twice',
+    `for (const id of 'ab') new cdk8s.ApiObject(new cdk8s.Chart(app, id), 'x', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}})`,
+    ['ConfigMap /x is there twice'],
+  ],
+  [
+    'labels a thing as ours',
+    `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x', labels: {'gitea.bpg.pw/managed-by': 'x'}}})`,
+    ['has gitea.bpg.pw/managed-by'],
+  ],
+  ['finds itself not valid', `app.node.addValidation({validate: () => ['no budget']})`, ['no budget']],
+  ['answers a promise', 'return Promise.resolve()', ['must answer nothing']],
+  ['forgets a group', 'app.groupCharts.pop()', ['groupCharts has changed']],
+  ['throws', `throw new TypeError('no such team')`, ['it threw TypeError: no such team']],
+  ['patches what is not there', `add('/spec/none/x', 1)`, ['it threw']],
+])('an app of a platform that %s is told so', (_, body, words) => {
+  const { problems } = made(body);
+
+  expect(problems.length).toBeGreaterThan(0);
+  for (const word of words) expect(problems.join('\n')).toContain(word);
+});
+
+it("a platform's app is told of the container that a group without a registration token has", () => {
+  const { problems } = made(`${REMOVE}('/spec/template/spec/initContainers/0')))`, {
+    registrationToken: undefined,
+    setupCommand: [],
+    caBundle: { configMapRef: { name: 'ca', key: 'ca.crt' } } as never,
   });
 
-  it('generate --app prints manifests alone when the app talks', async () => {
-    const { folder, env } = await startWithJob();
-    const file = appFile(
-      `console.log('one'); process.stdout.write('two\\n'); setTimeout(() => console.info('three'), 1);`,
-    );
+  expect(problems.join('\n')).toContain('initContainers is gone');
+});
 
-    const quiet = await runCli(['generate', '--app', appFile(''), folder], env);
-    const loud = await runCli(['generate', '--app', file, folder], env);
+it("a platform's app leaves what lives as it is, but for labels and annotations", () => {
+  const of = group({ containerMode: 'host' });
+  const platform = platformOf(
+    appFile(`add('/metadata/labels/team', 'web'); add('/spec/template/metadata/labels/team', 'web');`),
+  );
+  const living = { template: { spec: { containers: [{ name: 'runner', image: 'old:1' }] } } };
+  const output = (one: typeof of) =>
+    parseAllDocuments(
+      generated([{ group: one, runners: [runner(), runner({ runner: 'ci-9-1-00000000' })] }], {
+        liveSpecOf: ({ runner: name }) => (name === 'ci-9-1-00000000' ? living : undefined),
+      }),
+    ).map((document) => document.toJS());
 
-    expect(loud).toMatchObject({ code: 0, stdout: quiet.stdout });
-    expect(loud.stderr).toContain('one\ntwo\n');
+  const [fresh, old] = output({ ...of, platform });
+
+  expect(fresh.spec.template.metadata.labels).toMatchObject({ team: 'web' });
+  expect(old).toEqual({ ...output(of)[1], metadata: { ...output(of)[1].metadata, labels: expect.anything() } });
+  expect(old.metadata.labels).toMatchObject({ team: 'web' });
+  expect(old.spec).toEqual(living);
+});
+
+it("a platform's app says the same in generate, in cdk8s synth and in serve", () => {
+  const platform = platformOf(exampleApp());
+  const groups = ['payments', 'web'].map((namespace) => group({ namespace, containerMode: 'host', platform }));
+  const items = groups.map((of) => ({ group: of, runners: [runner({ group: of })] }));
+  const app = new RunnersApp(groups);
+  const text = manifestPieces(app.groupCharts, outputOf(items, { kept: app.added })).join('');
+  app.emit(outputOf(items, {}));
+
+  expect(app.problems).toEqual([]);
+  expect(renderManifests(app)).toBe(text);
+  expect(app.groupCharts.map((chart) => chart.templateHash)).toEqual(groups.map((of) => templateHash(of)));
+  expect(groups.map(ownTemplateHash)).toEqual(groups.map((of) => templateHash(of)));
+  expect(text.match(/name: "audit"/g)).toHaveLength(1);
+  expect(text.match(/kind: "NetworkPolicy"/g)).toHaveLength(2);
+});
+
+it("a platform's app makes a RunnerGroup in the cluster not ready when it must not do what it does", async () => {
+  const platform = platformOf(appFile(`add('/spec/suspend', true)`));
+  const { spec } = parse(groupYaml('https://gitea.example.com'));
+  const object = { metadata: { name: 'ci', namespace: 'runners', uid: 'u' }, spec } as never;
+
+  expect(groupOfObject(object, { platform })).toEqual({ problem: expect.stringContaining('spec.suspend ("true")') });
+  expect(groupOfObject(object)).toHaveProperty('group');
+});
+
+const AT = { cwd: '.' };
+it.each([
+  ['throws', appFileLater(`throw new Error('no such team')`), 'GR-APP-02', 'no such team'],
+  [
+    'touches what is ours',
+    appFileLater(`add('/spec/suspend', true)`),
+    'GR-APP-02',
+    'runners.ci/job: spec.suspend ("true") is ours',
+  ],
+  ['ends the process', appFileLater('process.exit(0)'), 'GR-APP-02', 'has ended the process'],
+  ['is no JavaScript', () => fileOf('this is no code'), 'GR-APP-01', 'SyntaxError'],
+  ['exports nothing', () => fileOf('exports.other = 1'), 'GR-APP-01', 'exports no function "platform"'],
+  ['needs a package that is not there', () => fileOf(`require('no-such-package')`), 'GR-APP-01', 'no-such-package'],
+  ['is not there', () => '/no/such/platform.cjs', 'GR-APP-01', 'no such file'],
+])('generate --app prints nothing when the app %s', async (_, file, code, words) => {
+  const { folder, env } = await startWithJob();
+
+  const outcome = await runCli(['generate', '--app', file(), folder], env, AT.cwd);
+
+  expect(outcome).toMatchObject({ code: code === 'GR-APP-02' && words.includes('process') ? 1 : 2, stdout: '' });
+  expect(outcome.stderr).toContain(code);
+  expect(outcome.stderr).toContain(words);
+});
+
+it('generate --app prints manifests alone when the app talks', async () => {
+  const { folder, env } = await startWithJob();
+  const file = appFile(
+    `console.log('one'); process.stdout.write('two\\n'); setTimeout(() => console.info('three'), 1);`,
+  );
+
+  const quiet = await runCli(['generate', '--app', appFile(''), folder], env);
+  const loud = await runCli(['generate', '--app', file, folder], env);
+
+  expect(loud).toMatchObject({ code: 0, stdout: quiet.stdout });
+  expect(loud.stderr).toContain('one\ntwo\n');
+});
+
+it('generate --app does what is built into the image also with its own copy of cdk8s', async () => {
+  const { folder, env } = await startWithJob();
+  const { outputFiles } = await build({
+    entryPoints: ['examples/platform/main.ts'],
+    bundle: true,
+    platform: 'node',
+    write: false,
   });
 
-  it('generate --app does what is built into the image also with its own copy of cdk8s', async () => {
-    const { folder, env } = await startWithJob();
-    const { outputFiles } = await build({
-      entryPoints: ['examples/platform/main.ts'],
-      bundle: true,
-      platform: 'node',
-      write: false,
-    });
-
-    const external = await runCli(['generate', folder], { ...env, GITEA_RUNNERS_APP: exampleApp() });
-    const bundled = await runCli(['generate', folder], {
-      ...env,
-      GITEA_RUNNERS_APP: fileOf(outputFiles[0]?.text ?? ''),
-    });
-
-    expect(external).toMatchObject({ code: 0, stdout: expect.stringContaining('platform.example.com/cost-center') });
-    expect(bundled).toEqual(external);
+  const external = await runCli(['generate', folder], { ...env, GITEA_RUNNERS_APP: exampleApp() });
+  const bundled = await runCli(['generate', folder], {
+    ...env,
+    GITEA_RUNNERS_APP: fileOf(outputFiles[0]?.text ?? ''),
   });
 
-  it('generate --app takes no code from the repository that Argo CD serves, nor from a place that it could choose', async () => {
-    const { env } = await startWithJob();
-    const repository = folderWith({
-      'platform.cjs': 'exports.platform = () => {}',
-      'ci.yaml': groupYaml('https://gitea.example.com'),
-    });
-    const argocd = { ...env, ARGOCD_APP_NAME: 'ci', ARGOCD_ENV_GITEA_RUNNERS_APP: `${repository}/platform.cjs` };
+  expect(external).toMatchObject({ code: 0, stdout: expect.stringContaining('platform.example.com/cost-center') });
+  expect(bundled).toEqual(external);
+});
 
-    const inside = await runHere(['generate', '--app', 'platform.cjs'], argocd, repository);
-    const relative = await runHere(['generate'], { ...argocd, GITEA_RUNNERS_APP: 'platform.cjs' }, repository);
-    const chosen = await runHere(
-      ['generate'],
-      { ...argocd, ARGOCD_ENV_GITEA_RUNNERS_APP: '/no/such/file' },
-      repository,
-    );
-
-    expect(inside).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('GR-APP-01') });
-    expect(inside.stderr).toContain('authors choose no code');
-    expect(relative).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('GR-FLAG-09') });
-    expect(chosen.stderr).not.toContain('GR-APP');
+it('generate --app takes no code from the repository that Argo CD serves, nor from a place that it could choose', async () => {
+  const { env } = await startWithJob();
+  const repository = folderWith({
+    'platform.cjs': 'exports.platform = () => {}',
+    'ci.yaml': groupYaml('https://gitea.example.com'),
   });
+  const argocd = { ...env, ARGOCD_APP_NAME: 'ci', ARGOCD_ENV_GITEA_RUNNERS_APP: `${repository}/platform.cjs` };
+
+  const inside = await runHere(['generate', '--app', 'platform.cjs'], argocd, repository);
+  const relative = await runHere(['generate'], { ...argocd, GITEA_RUNNERS_APP: 'platform.cjs' }, repository);
+  const chosen = await runHere(['generate'], { ...argocd, ARGOCD_ENV_GITEA_RUNNERS_APP: '/no/such/file' }, repository);
+
+  expect(inside).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('GR-APP-01') });
+  expect(inside.stderr).toContain('authors choose no code');
+  expect(relative).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('GR-FLAG-09') });
+  expect(chosen.stderr).not.toContain('GR-APP');
 });
 
 function appFileLater(body: string) {

@@ -65,29 +65,27 @@ describe('the variables of a proxy', () => {
   });
 });
 
-describe('the pod', () => {
-  test('the pod is the same for a group without these fields', () => {
-    const group = runnerGroup();
+test('the pod is the same for a group without these fields', () => {
+  const group = runnerGroup();
 
-    expect(preparation(group)).toBe('');
-    expect(JSON.stringify(podTemplate(group))).not.toMatch(/proxy|ca-bundle|runner\.env|SSL_CERT/i);
-  });
-
-  test.each(['dind-rootless', 'dind', 'buildkit', 'host'] as const)(
-    'the pod gives setup the proxy and the CA, but no bundle (%s)',
-    (mode) => {
-      const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });
-      const { initContainers } = podTemplate(group).spec.template.spec;
-      const [setup, register] = ['setup', 'register'].map((name) => initContainers?.find((each) => each.name === name));
-      const names = (container = setup) => container?.env?.map(({ name }) => name);
-
-      expect(names()).toEqual(expect.arrayContaining(['https_proxy', 'NO_PROXY', 'SSL_CERT_DIR']));
-      expect(names()).not.toContain('SSL_CERT_FILE');
-      expect(names(register)).toContain('SSL_CERT_FILE');
-      expect(JSON.stringify(setup)).toContain(`"mountPath":"${dirname(CA_FILE)}","name":"ca","readOnly":true`);
-    },
-  );
+  expect(preparation(group)).toBe('');
+  expect(JSON.stringify(podTemplate(group))).not.toMatch(/proxy|ca-bundle|runner\.env|SSL_CERT/i);
 });
+
+test.each(['dind-rootless', 'dind', 'buildkit', 'host'] as const)(
+  'the pod gives setup the proxy and the CA, but no bundle (%s)',
+  (mode) => {
+    const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });
+    const { initContainers } = podTemplate(group).spec.template.spec;
+    const [setup, register] = ['setup', 'register'].map((name) => initContainers?.find((each) => each.name === name));
+    const names = (container = setup) => container?.env?.map(({ name }) => name);
+
+    expect(names()).toEqual(expect.arrayContaining(['https_proxy', 'NO_PROXY', 'SSL_CERT_DIR']));
+    expect(names()).not.toContain('SSL_CERT_FILE');
+    expect(names(register)).toContain('SSL_CERT_FILE');
+    expect(JSON.stringify(setup)).toContain(`"mountPath":"${dirname(CA_FILE)}","name":"ca","readOnly":true`);
+  },
+);
 
 describe('what register prepares', () => {
   let container: Container;

@@ -89,94 +89,92 @@ describe('the script that registers, in containerMode buildkit', () => {
   });
 });
 
-describe('the script that registers', () => {
-  test('registers once, with the words that the runner knows, and ends well', async () => {
-    runner('echo "{}" > .runner');
+test('the script that registers registers once, with the words that the runner knows, and ends well', async () => {
+  runner('echo "{}" > .runner');
 
-    const { code } = await register();
+  const { code } = await register();
 
-    expect(code).toBe(0);
-    expect(calls()).toEqual([
-      [
-        ...['register', '--no-interactive', '--ephemeral', '--config', '/etc/gitea-runner/config.yaml'],
-        ...['--instance', 'https://gitea.example.com', '--token', TOKEN],
-        ...['--name', 'ci-1-1-9c31e0aa', '--labels', 'a b:host,gpu'],
-      ],
-    ]);
-    expect(readFileSync(join(data, '.runner'), 'utf8')).toBe('{}\n');
-  });
+  expect(code).toBe(0);
+  expect(calls()).toEqual([
+    [
+      ...['register', '--no-interactive', '--ephemeral', '--config', '/etc/gitea-runner/config.yaml'],
+      ...['--instance', 'https://gitea.example.com', '--token', TOKEN],
+      ...['--name', 'ci-1-1-9c31e0aa', '--labels', 'a b:host,gpu'],
+    ],
+  ]);
+  expect(readFileSync(join(data, '.runner'), 'utf8')).toBe('{}\n');
+});
 
-  test('calls the runner of older images by its name', async () => {
-    container.program('act_runner', `echo "$1" > '${folder}/called'; echo "{}" > .runner`);
+test('the script that registers calls the runner of older images by its name', async () => {
+  container.program('act_runner', `echo "$1" > '${folder}/called'; echo "{}" > .runner`);
 
-    expect((await register(undefined, { program: 'act_runner' })).code).toBe(0);
-    expect(readFileSync(join(folder, 'called'), 'utf8')).toBe('register\n');
-  });
+  expect((await register(undefined, { program: 'act_runner' })).code).toBe(0);
+  expect(readFileSync(join(folder, 'called'), 'utf8')).toBe('register\n');
+});
 
-  test('registers nothing when a container before it has registered', async () => {
-    writeFileSync(join(data, '.runner'), '{}');
-    runner('exit 0');
+test('the script that registers registers nothing when a container before it has registered', async () => {
+  writeFileSync(join(data, '.runner'), '{}');
+  runner('exit 0');
 
-    const { code } = await register();
+  const { code } = await register();
 
-    expect(code).toBe(0);
-    expect(calls()).toEqual([]);
-  });
+  expect(code).toBe(0);
+  expect(calls()).toEqual([]);
+});
 
-  test('tries again when a try fails, and does not take what that one has left for a registration', async () => {
-    runner(`if [ -e '${folder}/second' ]; then [ ! -e .runner ] && echo "{}" > .runner; exit; fi
+test('the script that registers tries again when a try fails, and does not take what that one has left for a registration', async () => {
+  runner(`if [ -e '${folder}/second' ]; then [ ! -e .runner ] && echo "{}" > .runner; exit; fi
 touch '${folder}/second'
 echo "{" > .runner
 exit 1`);
 
-    const { code } = await register();
+  const { code } = await register();
 
-    expect(code).toBe(0);
-    expect(calls()).toHaveLength(2);
-    expect(readFileSync(join(data, '.runner'), 'utf8')).toBe('{}\n');
-  });
+  expect(code).toBe(0);
+  expect(calls()).toHaveLength(2);
+  expect(readFileSync(join(data, '.runner'), 'utf8')).toBe('{}\n');
+});
 
-  test('the script that registers gives up after 10 tries, says what to check, and leaves no registration', async () => {
-    runner('exit 1');
+test('the script that registers gives up after 10 tries, says what to check, and leaves no registration', async () => {
+  runner('exit 1');
 
-    const { code, said } = await register();
+  const { code, said } = await register();
 
-    expect(code).toBe(1);
-    expect(calls()).toHaveLength(10);
-    expect(said).toContain('Try 10 of 10 to register failed.\nNot registered: the lines above say why.');
-    expect(said).not.toContain(TOKEN);
-    expect(existsSync(join(data, '.runner'))).toBe(false);
-  });
+  expect(code).toBe(1);
+  expect(calls()).toHaveLength(10);
+  expect(said).toContain('Try 10 of 10 to register failed.\nNot registered: the lines above say why.');
+  expect(said).not.toContain(TOKEN);
+  expect(existsSync(join(data, '.runner'))).toBe(false);
+});
 
-  test('the script that registers gives a try one minute: a Gitea that does not answer cannot hold it for ever', async () => {
-    container.program('timeout', `echo "$1 $2" >> '${folder}/timeouts'; exit 124`);
+test('the script that registers gives a try one minute: a Gitea that does not answer cannot hold it for ever', async () => {
+  container.program('timeout', `echo "$1 $2" >> '${folder}/timeouts'; exit 124`);
 
-    const { code } = await register();
+  const { code } = await register();
 
-    expect(code).toBe(1);
-    expect(readFileSync(join(folder, 'timeouts'), 'utf8')).toBe('60 gitea-runner\n'.repeat(10));
-  });
+  expect(code).toBe(1);
+  expect(readFileSync(join(folder, 'timeouts'), 'utf8')).toBe('60 gitea-runner\n'.repeat(10));
+});
 
-  test.each([
-    ['while the runner registers', 'echo waiting; exec tail -f /dev/null', 'exit 0'],
-    ['between two tries', 'exit 1', 'echo waiting; exec tail -f /dev/null'],
-  ])('the script that registers ends when its pod is deleted %s', async (_when, ofRunner, ofSleep) => {
-    container.program('sleep', ofSleep);
-    runner(ofRunner);
+test.each([
+  ['while the runner registers', 'echo waiting; exec tail -f /dev/null', 'exit 0'],
+  ['between two tries', 'exit 1', 'echo waiting; exec tail -f /dev/null'],
+])('the script that registers ends when its pod is deleted %s', async (_when, ofRunner, ofSleep) => {
+  container.program('sleep', ofSleep);
+  runner(ofRunner);
 
-    const { code } = await register((said, stop) => said.includes('waiting') && stop());
+  const { code } = await register((said, stop) => said.includes('waiting') && stop());
 
-    expect(code).toBe(143);
-    expect(calls()).toHaveLength(1);
-  });
+  expect(code).toBe(143);
+  expect(calls()).toHaveLength(1);
+});
 
-  test('the script that registers fails when there is no volume to register into', async () => {
-    rmSync(data, { recursive: true });
-    runner('exit 0');
+test('the script that registers fails when there is no volume to register into', async () => {
+  rmSync(data, { recursive: true });
+  runner('exit 0');
 
-    expect((await register()).code).not.toBe(0);
-    expect(calls()).toEqual([]);
-  });
+  expect((await register()).code).not.toBe(0);
+  expect(calls()).toEqual([]);
 });
 
 /** A variable of the pod: key `url` of the registration Secret. */

@@ -12,72 +12,70 @@ import { group } from './fixtures.ts';
 
 const CACHE = { url: 'http://cache.ci.svc:8088', secretRef: { name: 'the-secret', key: 'the-key' } };
 
-describe('the configuration', () => {
-  test('the configuration has the keys of spec.runnerConfig beside ours, as they were meant', () => {
-    const text = runnerConfig(
-      group({
-        containerMode: 'dind',
-        runnerConfig: {
-          metrics: { enabled: true },
-          container: { valid_volumes: ['data', '/src/*.json'], docker_host: '-' },
-          runner: { envs: { on: 'yes', 'A: b': '035e2982\n"ü"' }, log_report_batch_size: 7, fetch_interval: '0' },
-        },
-      }),
-    );
-
-    expect(parse(text, { version: '1.1' })).toEqual({
-      runner: {
-        file: '.runner',
-        capacity: 1,
-        timeout: '10800s',
-        shutdown_timeout: '210s',
-        envs: { on: 'yes', 'A: b': '035e2982\n"ü"' },
-        log_report_batch_size: 7,
-        fetch_interval: '0',
+test('the configuration has the keys of spec.runnerConfig beside ours, as they were meant', () => {
+  const text = runnerConfig(
+    group({
+      containerMode: 'dind',
+      runnerConfig: {
+        metrics: { enabled: true },
+        container: { valid_volumes: ['data', '/src/*.json'], docker_host: '-' },
+        runner: { envs: { on: 'yes', 'A: b': '035e2982\n"ü"' }, log_report_batch_size: 7, fetch_interval: '0' },
       },
-      container: {
-        docker_timeout: '120s',
-        require_docker: true,
-        valid_volumes: ['data', '/src/*.json'],
-        docker_host: '-',
-      },
-      metrics: { enabled: true },
-    });
-  });
-
-  test('the configuration has what a private CA needs before what was asked for', () => {
-    const asked = { container: { options: '--memory 1g', valid_volumes: ['data'] }, runner: { envs: { A: 'b' } } };
-    const caBundle = { configMapRef: { name: 'ca', key: 'ca.crt' } };
-    const folders = ['/usr/local/share/ca-certificates/gitea-runner', '/usr/local/share/gitea-runner'];
-
-    expect(parse(runnerConfig(group({ containerMode: 'dind', caBundle, runnerConfig: asked })))).toMatchObject({
-      runner: { envs: { A: 'b' }, env_file: '/data/runner.env' },
-      container: {
-        options: `${folders.map((folder) => `-v ${folder}:${folder}:ro`).join(' ')} --memory 1g`,
-        valid_volumes: [...folders, 'data'],
-      },
-    });
-    expect(parse(runnerConfig(group({ containerMode: 'host', caBundle })))).not.toHaveProperty('container');
-  });
-
-  test('the configuration does not depend on the order of the keys, and not on empty sections', () => {
-    const one = group({
-      runnerConfig: { log: { level: 'warn' }, runner: { github_mirror: 'a', env_file: 'b' }, host: {} },
-    });
-    const other = group({ runnerConfig: { runner: { env_file: 'b', github_mirror: 'a' }, log: { level: 'warn' } } });
-
-    expect(runnerConfig(one)).toBe(runnerConfig(other));
-  });
-
-  test.each(['http://c:8088', 'http://c:8088/', 'http://c:8088//'])(
-    'the configuration names the cache %s as the runner wants it',
-    (url) => {
-      const text = runnerConfig(group({ cache: { ...CACHE, url }, runnerConfig: { cache: { offline_mode: true } } }));
-
-      expect(parse(text)).toMatchObject({ cache: { external_server: 'http://c:8088/', offline_mode: true } });
-    },
+    }),
   );
+
+  expect(parse(text, { version: '1.1' })).toEqual({
+    runner: {
+      file: '.runner',
+      capacity: 1,
+      timeout: '10800s',
+      shutdown_timeout: '210s',
+      envs: { on: 'yes', 'A: b': '035e2982\n"ü"' },
+      log_report_batch_size: 7,
+      fetch_interval: '0',
+    },
+    container: {
+      docker_timeout: '120s',
+      require_docker: true,
+      valid_volumes: ['data', '/src/*.json'],
+      docker_host: '-',
+    },
+    metrics: { enabled: true },
+  });
 });
+
+test('the configuration has what a private CA needs before what was asked for', () => {
+  const asked = { container: { options: '--memory 1g', valid_volumes: ['data'] }, runner: { envs: { A: 'b' } } };
+  const caBundle = { configMapRef: { name: 'ca', key: 'ca.crt' } };
+  const folders = ['/usr/local/share/ca-certificates/gitea-runner', '/usr/local/share/gitea-runner'];
+
+  expect(parse(runnerConfig(group({ containerMode: 'dind', caBundle, runnerConfig: asked })))).toMatchObject({
+    runner: { envs: { A: 'b' }, env_file: '/data/runner.env' },
+    container: {
+      options: `${folders.map((folder) => `-v ${folder}:${folder}:ro`).join(' ')} --memory 1g`,
+      valid_volumes: [...folders, 'data'],
+    },
+  });
+  expect(parse(runnerConfig(group({ containerMode: 'host', caBundle })))).not.toHaveProperty('container');
+});
+
+test('the configuration does not depend on the order of the keys, and not on empty sections', () => {
+  const one = group({
+    runnerConfig: { log: { level: 'warn' }, runner: { github_mirror: 'a', env_file: 'b' }, host: {} },
+  });
+  const other = group({ runnerConfig: { runner: { env_file: 'b', github_mirror: 'a' }, log: { level: 'warn' } } });
+
+  expect(runnerConfig(one)).toBe(runnerConfig(other));
+});
+
+test.each(['http://c:8088', 'http://c:8088/', 'http://c:8088//'])(
+  'the configuration names the cache %s as the runner wants it',
+  (url) => {
+    const text = runnerConfig(group({ cache: { ...CACHE, url }, runnerConfig: { cache: { offline_mode: true } } }));
+
+    expect(parse(text)).toMatchObject({ cache: { external_server: 'http://c:8088/', offline_mode: true } });
+  },
+);
 
 describe('the secret of the cache', () => {
   test.each(['dind-rootless', 'dind', 'host'] as const)(

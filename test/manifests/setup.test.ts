@@ -14,31 +14,29 @@ afterEach(() => container.close());
 const run = (words: readonly string[], hear?: (said: string, stop: () => void) => void) =>
   container.start(setupCommand(words), { hear });
 
-describe('setupCommand', () => {
-  test('hands each word on as it is', async () => {
-    const words = ['printf', '[%s]', 'a b', '$HOME', '$(date)', '', "it's", '"', 'ü\n'];
+test('setupCommand hands each word on as it is', async () => {
+  const words = ['printf', '[%s]', 'a b', '$HOME', '$(date)', '', "it's", '"', 'ü\n'];
 
-    expect(await run(words)).toEqual({ code: 0, said: '[a b][$HOME][$(date)][][it\'s]["][ü\n]' });
-  });
+  expect(await run(words)).toEqual({ code: 0, said: '[a b][$HOME][$(date)][][it\'s]["][ü\n]' });
+});
 
-  test('setupCommand fails as the command fails, and shows what it said', async () => {
-    expect(await run(['sh', '-c', 'echo no such tool >&2; exit 7'])).toEqual({ code: 7, said: 'no such tool\n' });
-  });
+test('setupCommand fails as the command fails, and shows what it said', async () => {
+  expect(await run(['sh', '-c', 'echo no such tool >&2; exit 7'])).toEqual({ code: 7, said: 'no such tool\n' });
+});
 
-  test('setupCommand fails when there is no such command', async () => {
-    const { code, said } = await run(['no-such-command-here']);
+test('setupCommand fails when there is no such command', async () => {
+  const { code, said } = await run(['no-such-command-here']);
 
-    expect(code).toBe(127);
-    expect(said).toContain('no-such-command-here');
-  });
+  expect(code).toBe(127);
+  expect(said).toContain('no-such-command-here');
+});
 
-  test('setupCommand ends when its pod is deleted, even if the command does not listen', async () => {
-    const stubborn = 'trap "" TERM; echo ready; exec tail -f /dev/null';
+test('setupCommand ends when its pod is deleted, even if the command does not listen', async () => {
+  const stubborn = 'trap "" TERM; echo ready; exec tail -f /dev/null';
 
-    const { code } = await run(['sh', '-c', stubborn], (said, stop) => said.includes('ready') && stop());
+  const { code } = await run(['sh', '-c', stubborn], (said, stop) => said.includes('ready') && stop());
 
-    expect(code).toBe(143);
-  });
+  expect(code).toBe(143);
 });
 
 describe.each(['dind-rootless', 'dind', 'host'] as const)('the container setup in %s', (mode) => {

@@ -2,7 +2,7 @@
  * Tests the cost of a Job in `generate`, in figures that a busy machine does not change: bytes, not seconds. `npm run
  * bench` has the times, and `npm run bench:against` compares them with an earlier version by night.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allocatedBytes, type Case, peaksMiB } from '../../bench/measure.ts';
 import { Scene } from '../../bench/scene.ts';
 
@@ -35,26 +35,24 @@ beforeAll(async () => {
 
 afterAll(() => scene.close());
 
-describe('one more queued job', () => {
-  test('one more queued job asks V8 for no more memory than it did', async () => {
-    const few = await allocatedBytes(generate(FEW));
-    const many = await allocatedBytes(generate(MANY));
+test('one more queued job asks V8 for no more memory than it did', async () => {
+  const few = await allocatedBytes(generate(FEW));
+  const many = await allocatedBytes(generate(MANY));
 
-    const perJob = perFurtherJob(few, many);
+  const perJob = perFurtherJob(few, many);
 
-    expect(perJob).toBeLessThan(ALLOCATED_PER_JOB);
-    // If nothing was counted, the bound above says nothing: each Job is printed as 6 KB.
-    expect(perJob).toBeGreaterThan(6000);
-  });
+  expect(perJob).toBeLessThan(ALLOCATED_PER_JOB);
+  // If nothing was counted, the bound above says nothing: each Job is printed as 6 KB.
+  expect(perJob).toBeGreaterThan(6000);
+});
 
-  test('adds no more to the peak than it did', async () => {
-    const few = Math.min(...(await peaksMiB(generate(FEW), 3)));
-    const many = Math.min(...(await peaksMiB(generate(MANY), 3)));
+test('one more queued job adds no more to the peak than it did', async () => {
+  const few = Math.min(...(await peaksMiB(generate(FEW), 3)));
+  const many = Math.min(...(await peaksMiB(generate(MANY), 3)));
 
-    const perJob = perFurtherJob(few, many) * 1024 * 1024;
+  const perJob = perFurtherJob(few, many) * 1024 * 1024;
 
-    expect(few).toBeLessThan(PEAK_OF_1000);
-    expect(perJob).toBeLessThan(PEAK_PER_JOB);
-    expect(perJob).toBeGreaterThan(1000);
-  });
+  expect(few).toBeLessThan(PEAK_OF_1000);
+  expect(perJob).toBeLessThan(PEAK_PER_JOB);
+  expect(perJob).toBeGreaterThan(1000);
 });

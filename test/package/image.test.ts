@@ -20,26 +20,24 @@ function tagOf(image: string): string {
   return /:([^/:]+)$/.exec(name)?.[1] ?? 'latest';
 }
 
-describe('an image that is used by default', () => {
-  const own = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image]) => image ?? '');
-  const docker = modeParts(runnerGroup({ containerMode: 'dind' })).sidecar?.image ?? '';
+const own = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image]) => image ?? '');
+const docker = modeParts(runnerGroup({ containerMode: 'dind' })).sidecar?.image ?? '';
 
-  it('an image that is used by default is never the latest one', () => {
-    const labels = DEFAULT_LABELS.map((label) => label.replace(/^[^:]+:docker:\/\//, ''));
-    const all = [...own, docker, ...Object.values(DEFAULT_IMAGES), ...labels];
+it('an image that is used by default is never the latest one', () => {
+  const labels = DEFAULT_LABELS.map((label) => label.replace(/^[^:]+:docker:\/\//, ''));
+  const all = [...own, docker, ...Object.values(DEFAULT_IMAGES), ...labels];
 
-    expect(all.length).toBeGreaterThan(6);
-    expect(all.filter((image) => tagOf(image) === 'latest')).toEqual([]);
-  });
+  expect(all.length).toBeGreaterThan(6);
+  expect(all.filter((image) => tagOf(image) === 'latest')).toEqual([]);
+});
 
-  it('an image that is used by default is named by digest where the digest is known: the base of our own image, and docker', () => {
-    expect([...own, docker].filter((image) => !DIGEST.test(image))).toEqual([]);
-  });
+it('an image that is used by default is named by digest where the digest is known: the base of our own image, and docker', () => {
+  expect([...own, docker].filter((image) => !DIGEST.test(image))).toEqual([]);
+});
 
-  it('an image that is used by default is an argument of the Dockerfile, and no stage has another base', () => {
-    expect(own).toHaveLength(1);
-    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).toEqual([`\${NODE_IMAGE}`, 'scratch']);
-  });
+it('an image that is used by default is an argument of the Dockerfile, and no stage has another base', () => {
+  expect(own).toHaveLength(1);
+  expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).toEqual([`\${NODE_IMAGE}`, 'scratch']);
 });
 
 /** The sources of the COPY lines in this text of a Dockerfile. */
@@ -114,50 +112,48 @@ it('the labels of the image are the same in the Dockerfile and in scripts/image.
   });
 });
 
-describe('PROJECT_URL', () => {
-  const sources = ['package.json', 'Dockerfile', 'install/chart/Chart.yaml', 'docs/examples/check-runnergroups.yml'];
+const sources = ['package.json', 'Dockerfile', 'install/chart/Chart.yaml', 'docs/examples/check-runnergroups.yml'];
 
-  function setProjectUrl(folder: string, url: string): Promise<Pick<Outcome, 'code' | 'stderr'>> {
-    return new Promise((done) => {
-      const script = resolve('scripts/project-url.mjs');
-      execFile(process.execPath, [script], { cwd: folder, env: { PROJECT_URL: url } }, (error, _, stderr) => {
-        done({ code: error === null ? 0 : 1, stderr });
-      });
+function setProjectUrl(folder: string, url: string): Promise<Pick<Outcome, 'code' | 'stderr'>> {
+  return new Promise((done) => {
+    const script = resolve('scripts/project-url.mjs');
+    execFile(process.execPath, [script], { cwd: folder, env: { PROJECT_URL: url } }, (error, _, stderr) => {
+      done({ code: error === null ? 0 : 1, stderr });
     });
-  }
+  });
+}
 
-  it('sets every address of the project, and nothing else', async () => {
+it('PROJECT_URL sets every address of the project, and nothing else', async () => {
+  const folder = folderWith({});
+  for (const file of sources) cpSync(file, join(folder, file));
+
+  const outcome = await setProjectUrl(folder, 'https://git.example.org/ops/runners/');
+
+  expect(outcome).toEqual({ code: 0, stderr: '' });
+  const [changed, ...others] = sources.map((file) => readFileSync(join(folder, file), 'utf8'));
+  expect(JSON.parse(changed ?? '')).toEqual({
+    ...packageJson,
+    homepage: 'https://git.example.org/ops/runners',
+    repository: { type: 'git', url: 'git+https://git.example.org/ops/runners.git' },
+    bugs: { url: 'https://git.example.org/ops/runners/issues' },
+  });
+  const before = sources.slice(1).map((file) => readFileSync(file, 'utf8'));
+  expect(others).toEqual(
+    before.map((text) => text.replace(packageJson.homepage, 'https://git.example.org/ops/runners')),
+  );
+  expect(before.filter((text) => text.split(packageJson.homepage).length !== 2)).toEqual([]);
+});
+
+it.each(['', 'http://git.example.org/a', 'https://git.example.org', 'https://git.example.org/a b', 'git@x:a/b'])(
+  'a PROJECT_URL that is %j changes nothing',
+  async (url) => {
     const folder = folderWith({});
     for (const file of sources) cpSync(file, join(folder, file));
 
-    const outcome = await setProjectUrl(folder, 'https://git.example.org/ops/runners/');
+    const { code, stderr } = await setProjectUrl(folder, url);
 
-    expect(outcome).toEqual({ code: 0, stderr: '' });
-    const [changed, ...others] = sources.map((file) => readFileSync(join(folder, file), 'utf8'));
-    expect(JSON.parse(changed ?? '')).toEqual({
-      ...packageJson,
-      homepage: 'https://git.example.org/ops/runners',
-      repository: { type: 'git', url: 'git+https://git.example.org/ops/runners.git' },
-      bugs: { url: 'https://git.example.org/ops/runners/issues' },
-    });
-    const before = sources.slice(1).map((file) => readFileSync(file, 'utf8'));
-    expect(others).toEqual(
-      before.map((text) => text.replace(packageJson.homepage, 'https://git.example.org/ops/runners')),
-    );
-    expect(before.filter((text) => text.split(packageJson.homepage).length !== 2)).toEqual([]);
-  });
-
-  it.each(['', 'http://git.example.org/a', 'https://git.example.org', 'https://git.example.org/a b', 'git@x:a/b'])(
-    'a PROJECT_URL that is %j changes nothing',
-    async (url) => {
-      const folder = folderWith({});
-      for (const file of sources) cpSync(file, join(folder, file));
-
-      const { code, stderr } = await setProjectUrl(folder, url);
-
-      expect(code).toBe(1);
-      expect(stderr).toContain('PROJECT_URL must be');
-      for (const file of sources) expect(readFileSync(join(folder, file), 'utf8')).toBe(readFileSync(file, 'utf8'));
-    },
-  );
-});
+    expect(code).toBe(1);
+    expect(stderr).toContain('PROJECT_URL must be');
+    for (const file of sources) expect(readFileSync(join(folder, file), 'utf8')).toBe(readFileSync(file, 'utf8'));
+  },
+);

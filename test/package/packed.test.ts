@@ -65,76 +65,70 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the package', () => {
-  it('the package holds the program, the manual and the licence, and no code cache: that fits one Node only', () => {
-    expect(readdirSync(installed).sort()).toEqual([
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'docs',
-      'install',
-      'lib',
-      'package.json',
-    ]);
-    const pages = /\.(?:md|svg)$/;
-    expect(readdirSync(join(installed, 'docs')).filter((name) => !pages.test(name))).toEqual([
-      'adr',
-      'examples',
-      'img',
-      'recipes',
-    ]);
-    expect(readdirSync(join(installed, 'lib')).sort()).toEqual([
-      'THIRD-PARTY.txt',
-      'charts.cjs',
-      'cli.cjs',
-      'construct.cjs',
-      'construct.d.cts',
-      'documents.cjs',
-      'generate.cjs',
-      'gitea-runners.cjs',
-      'main.cjs',
-      'platform.cjs',
-      'pods.cjs',
-      'policy.cjs',
-      'proxied.cjs',
-      'trace.cjs',
-      'tracing.cjs',
-      'unseen.cjs',
-      'validate.cjs',
-      'validation.cjs',
-    ]);
-  });
+it('the package holds the program, the manual and the licence, and no code cache: that fits one Node only', () => {
+  expect(readdirSync(installed).sort()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'docs',
+    'install',
+    'lib',
+    'package.json',
+  ]);
+  const pages = /\.(?:md|svg)$/;
+  expect(readdirSync(join(installed, 'docs')).filter((name) => !pages.test(name))).toEqual([
+    'adr',
+    'examples',
+    'img',
+    'recipes',
+  ]);
+  expect(readdirSync(join(installed, 'lib')).sort()).toEqual([
+    'THIRD-PARTY.txt',
+    'charts.cjs',
+    'cli.cjs',
+    'construct.cjs',
+    'construct.d.cts',
+    'documents.cjs',
+    'generate.cjs',
+    'gitea-runners.cjs',
+    'main.cjs',
+    'platform.cjs',
+    'pods.cjs',
+    'policy.cjs',
+    'proxied.cjs',
+    'trace.cjs',
+    'tracing.cjs',
+    'unseen.cjs',
+    'validate.cjs',
+    'validation.cjs',
+  ]);
+});
 
-  it('the package needs no other package', () => {
-    expect(readdirSync(join(installed, '..')).filter((name) => !name.startsWith('.'))).toEqual([
-      'argocd-gitea-runners',
-    ]);
-  });
+it('the package needs no other package', () => {
+  expect(readdirSync(join(installed, '..')).filter((name) => !name.startsWith('.'))).toEqual(['argocd-gitea-runners']);
+});
 
-  it('the package names the packages that are bundled into it, with their licences', () => {
-    const notices = readFileSync(join(installed, 'lib', 'THIRD-PARTY.txt'), 'utf8');
+it('the package names the packages that are bundled into it, with their licences', () => {
+  const notices = readFileSync(join(installed, 'lib', 'THIRD-PARTY.txt'), 'utf8');
 
-    for (const [name, words] of [
-      ['cdk8s', 'Apache License'],
-      ['Kubernetes', 'Apache License'],
-      ['commander', 'Permission is hereby granted, free of charge'],
-      ['undici', 'Permission is hereby granted, free of charge'],
-      ['yaml', 'Permission to use, copy, modify, and/or distribute'],
-      ['zod', 'Permission is hereby granted, free of charge'],
-    ] as const) {
-      const part = notices.split(`\n${'-'.repeat(80)}\n\n`).find((text) => text.startsWith(`${name} `));
-      expect(part).toContain(words);
-    }
-  });
+  for (const [name, words] of [
+    ['cdk8s', 'Apache License'],
+    ['Kubernetes', 'Apache License'],
+    ['commander', 'Permission is hereby granted, free of charge'],
+    ['undici', 'Permission is hereby granted, free of charge'],
+    ['yaml', 'Permission to use, copy, modify, and/or distribute'],
+    ['zod', 'Permission is hereby granted, free of charge'],
+  ] as const) {
+    const part = notices.split(`\n${'-'.repeat(80)}\n\n`).find((text) => text.startsWith(`${name} `));
+    expect(part).toContain(words);
+  }
+});
 
-  it('the package is under the Apache License 2.0', () => {
-    const { license } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { license: string };
+it('the package is under the Apache License 2.0', () => {
+  const { license } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { license: string };
 
-    expect(license).toBe('Apache-2.0');
-    expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toMatch(
-      /^\s+Apache License\n\s+Version 2\.0, January 2004/,
-    );
-  });
+  expect(license).toBe('Apache-2.0');
+  expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toMatch(/^\s+Apache License\n\s+Version 2\.0, January 2004/);
 });
 
 describe('the command of the package', () => {
@@ -218,96 +212,94 @@ describe('the command of the package', () => {
   });
 });
 
-describe('the construct of the package', () => {
-  /** examples/cdk8s as a reader has it, with what `npm install` would fetch from a registry as links. */
-  function exampleProject(name = 'cdk8s'): string {
-    const project = folderWith({});
-    cpSync(join('examples', name), project, { recursive: true });
-    const modules = join(project, 'node_modules');
-    mkdirSync(join(modules, '@types'), { recursive: true });
-    // Copied: Node looks for cdk8s beside the real place of a linked package.
-    cpSync(installed, join(modules, 'argocd-gitea-runners'), { recursive: true });
-    for (const each of ['cdk8s', 'cdk8s-cli', 'constructs', 'typescript', '@types/node', 'undici-types'])
-      symlinkSync(resolve('node_modules', each), join(modules, each));
-    return project;
-  }
-  const tsc = resolve('node_modules', '.bin', 'tsc');
-  const CDK8S = 'node_modules/cdk8s-cli/bin/cdk8s';
-  const SYNTH = ['synth', '--check-upgrade', 'false'];
+/** examples/cdk8s as a reader has it, with what `npm install` would fetch from a registry as links. */
+function exampleProject(name = 'cdk8s'): string {
+  const project = folderWith({});
+  cpSync(join('examples', name), project, { recursive: true });
+  const modules = join(project, 'node_modules');
+  mkdirSync(join(modules, '@types'), { recursive: true });
+  // Copied: Node looks for cdk8s beside the real place of a linked package.
+  cpSync(installed, join(modules, 'argocd-gitea-runners'), { recursive: true });
+  for (const each of ['cdk8s', 'cdk8s-cli', 'constructs', 'typescript', '@types/node', 'undici-types'])
+    symlinkSync(resolve('node_modules', each), join(modules, each));
+  return project;
+}
+const tsc = resolve('node_modules', '.bin', 'tsc');
+const CDK8S = 'node_modules/cdk8s-cli/bin/cdk8s';
+const SYNTH = ['synth', '--check-upgrade', 'false'];
 
-  it('builds and synthesises the example project, whose RunnerGroups are valid', async () => {
-    const cwd = exampleProject();
+it('the construct of the package builds and synthesises the example project, whose RunnerGroups are valid', async () => {
+  const cwd = exampleProject();
 
-    expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await run('node', [CDK8S, ...SYNTH], { cwd })).toMatchObject({ code: 0, stderr: '' });
+  expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await run('node', [CDK8S, ...SYNTH], { cwd })).toMatchObject({ code: 0, stderr: '' });
 
-    const validated = await run(bin, ['validate', 'dist'], { cwd });
-    // cdk8s writes that file because there is a plugin.
-    const stderr = 'skipped, because not a Kubernetes manifest: dist/construct-metadata.json:1\n';
-    expect(validated).toEqual({ code: 0, stdout: '2 RunnerGroups in 2 files are valid\n', stderr });
-    const written = parseAllDocuments(readFileSync(join(cwd, 'dist', 'runners.k8s.yaml'), 'utf8'));
-    expect(written.map((each) => each.toJS())).toMatchObject([
-      {
-        kind: 'RunnerGroup',
-        metadata: { name: 'web', namespace: 'runners' },
-        spec: { org: 'web', maxActiveRunners: 10 },
-      },
-      { kind: 'RunnerGroup', metadata: { name: 'data' }, spec: { org: 'data', maxActiveRunners: 4 } },
-    ]);
-  });
-
-  it.each([
-    ["securityProfile: 'restricted'", "securityProfile: 'baseline'", 'web', 'spec.securityProfile', 'securityProfile'],
-    ["name: 'gitea-api'", "name: 'production'", 'data', 'spec.authToken', 'namespaces.secrets'],
-  ])(
-    'the construct of the package has the plugin that judges it by the policy: %s written as %s is denied',
-    async (right, wrong, name, path, rule) => {
-      const cwd = exampleProject();
-      const main = join(cwd, 'main.ts');
-      writeFileSync(main, readFileSync(main, 'utf8').replace(right, wrong));
-      await run(tsc, [], { cwd });
-
-      const { code, stdout } = await run('node', [CDK8S, ...SYNTH], { cwd });
-
-      expect(code).toBe(2);
-      expect(stdout).toContain(`runners/${name}: ${path}: `);
-      expect(stdout).toContain(`[${rule}]`);
+  const validated = await run(bin, ['validate', 'dist'], { cwd });
+  // cdk8s writes that file because there is a plugin.
+  const stderr = 'skipped, because not a Kubernetes manifest: dist/construct-metadata.json:1\n';
+  expect(validated).toEqual({ code: 0, stdout: '2 RunnerGroups in 2 files are valid\n', stderr });
+  const written = parseAllDocuments(readFileSync(join(cwd, 'dist', 'runners.k8s.yaml'), 'utf8'));
+  expect(written.map((each) => each.toJS())).toMatchObject([
+    {
+      kind: 'RunnerGroup',
+      metadata: { name: 'web', namespace: 'runners' },
+      spec: { org: 'web', maxActiveRunners: 10 },
     },
-  );
+    { kind: 'RunnerGroup', metadata: { name: 'data' }, spec: { org: 'data', maxActiveRunners: 4 } },
+  ]);
+});
 
-  it("the construct of the package has the types that a platform's own app needs", async () => {
-    const cwd = exampleProject('platform');
-
-    expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
-    const main = join(cwd, 'main.ts');
-    writeFileSync(main, readFileSync(main, 'utf8').replace('app.groupCharts', 'app.charts_'));
-    expect(await run(tsc, [], { cwd })).toMatchObject({ code: 1, stdout: expect.stringContaining('charts_') });
-  });
-
-  it.each([
-    ["scope: 'org'", "scope: 'organisation'", '"organisation"'],
-    ['maxActiveRunners: cap', 'maxActiveRunner: cap', 'maxActiveRunners'],
-    ["labels: ['small:host']", "labels: 'small:host'", 'string'],
-  ])('the construct of the package has types: %s written as %s does not compile', async (right, wrong, words) => {
+it.each([
+  ["securityProfile: 'restricted'", "securityProfile: 'baseline'", 'web', 'spec.securityProfile', 'securityProfile'],
+  ["name: 'gitea-api'", "name: 'production'", 'data', 'spec.authToken', 'namespaces.secrets'],
+])(
+  'the construct of the package has the plugin that judges it by the policy: %s written as %s is denied',
+  async (right, wrong, name, path, rule) => {
     const cwd = exampleProject();
     const main = join(cwd, 'main.ts');
     writeFileSync(main, readFileSync(main, 'utf8').replace(right, wrong));
+    await run(tsc, [], { cwd });
 
-    const { code, stdout } = await run(tsc, [], { cwd });
+    const { code, stdout } = await run('node', [CDK8S, ...SYNTH], { cwd });
 
-    expect(code).not.toBe(0);
-    expect(stdout).toMatch(/main\.ts\(\d+,\d+\): error TS\d+/);
-    expect(stdout).toContain(words);
-  });
+    expect(code).toBe(2);
+    expect(stdout).toContain(`runners/${name}: ${path}: `);
+    expect(stdout).toContain(`[${rule}]`);
+  },
+);
 
-  it.each([
-    'import { RunnerGroup } from "argocd-gitea-runners"',
-    'const { RunnerGroup } = require("argocd-gitea-runners")',
-  ])('the construct of the package can be had by %s', async (statement) => {
-    const cwd = exampleProject();
-    const file = statement.startsWith('import') ? 'a.mjs' : 'a.cjs';
-    writeFileSync(join(cwd, file), `${statement};\nconsole.log(typeof RunnerGroup);\n`);
+it("the construct of the package has the types that a platform's own app needs", async () => {
+  const cwd = exampleProject('platform');
 
-    expect(await run('node', [file], { cwd })).toEqual({ code: 0, stdout: 'function\n', stderr: '' });
-  });
+  expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
+  const main = join(cwd, 'main.ts');
+  writeFileSync(main, readFileSync(main, 'utf8').replace('app.groupCharts', 'app.charts_'));
+  expect(await run(tsc, [], { cwd })).toMatchObject({ code: 1, stdout: expect.stringContaining('charts_') });
+});
+
+it.each([
+  ["scope: 'org'", "scope: 'organisation'", '"organisation"'],
+  ['maxActiveRunners: cap', 'maxActiveRunner: cap', 'maxActiveRunners'],
+  ["labels: ['small:host']", "labels: 'small:host'", 'string'],
+])('the construct of the package has types: %s written as %s does not compile', async (right, wrong, words) => {
+  const cwd = exampleProject();
+  const main = join(cwd, 'main.ts');
+  writeFileSync(main, readFileSync(main, 'utf8').replace(right, wrong));
+
+  const { code, stdout } = await run(tsc, [], { cwd });
+
+  expect(code).not.toBe(0);
+  expect(stdout).toMatch(/main\.ts\(\d+,\d+\): error TS\d+/);
+  expect(stdout).toContain(words);
+});
+
+it.each([
+  'import { RunnerGroup } from "argocd-gitea-runners"',
+  'const { RunnerGroup } = require("argocd-gitea-runners")',
+])('the construct of the package can be had by %s', async (statement) => {
+  const cwd = exampleProject();
+  const file = statement.startsWith('import') ? 'a.mjs' : 'a.cjs';
+  writeFileSync(join(cwd, file), `${statement};\nconsole.log(typeof RunnerGroup);\n`);
+
+  expect(await run('node', [file], { cwd })).toEqual({ code: 0, stdout: 'function\n', stderr: '' });
 });

@@ -112,73 +112,69 @@ describe('a release', () => {
   });
 });
 
-describe('CHANGELOG.md', () => {
-  const headings = readFileSync('CHANGELOG.md', 'utf8').match(/^##+ .*$/gm) ?? [];
-  const versions = headings.filter((heading) => heading.startsWith('## '));
+const headings = readFileSync('CHANGELOG.md', 'utf8').match(/^##+ .*$/gm) ?? [];
+const versions = headings.filter((heading) => heading.startsWith('## '));
 
-  it('begins with the version of the package, and only that one may have no date', () => {
-    const [first, ...others] = versions;
+it('CHANGELOG.md begins with the version of the package, and only that one may have no date', () => {
+  const [first, ...others] = versions;
 
-    expect(first).toMatch(
-      new RegExp(`^## \\[${VERSION.replaceAll('.', '\\.')}\\] - (?:not released|\\d{4}-\\d{2}-\\d{2})$`),
-    );
-    expect(others.filter((heading) => !/^## \[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/.test(heading))).toEqual([]);
-  });
-
-  it('CHANGELOG.md has the headings of Keep a Changelog and no others', () => {
-    const kinds = headings.filter((heading) => heading.startsWith('### '));
-
-    expect(kinds.length).toBeGreaterThan(0);
-    expect(kinds.filter((kind) => !/^### (?:Added|Changed|Deprecated|Removed|Fixed|Security)$/.test(kind))).toEqual([]);
-  });
+  expect(first).toMatch(
+    new RegExp(`^## \\[${VERSION.replaceAll('.', '\\.')}\\] - (?:not released|\\d{4}-\\d{2}-\\d{2})$`),
+  );
+  expect(others.filter((heading) => !/^## \[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/.test(heading))).toEqual([]);
 });
 
-describe('VERSION', () => {
-  const NAMING = [
-    'package.json',
-    'package-lock.json',
-    'Dockerfile',
-    'README.md',
-    'docs',
-    'examples/cdk8s',
-    'examples/platform',
-    'install/chart/Chart.yaml',
-    'install/install.sh',
-  ];
+it('CHANGELOG.md has the headings of Keep a Changelog and no others', () => {
+  const kinds = headings.filter((heading) => heading.startsWith('### '));
 
-  /** `npm run docs` installs packages below docs/. */
-  function isOurs(path: string): boolean {
-    return !path.endsWith('node_modules');
+  expect(kinds.length).toBeGreaterThan(0);
+  expect(kinds.filter((kind) => !/^### (?:Added|Changed|Deprecated|Removed|Fixed|Security)$/.test(kind))).toEqual([]);
+});
+
+const NAMING = [
+  'package.json',
+  'package-lock.json',
+  'Dockerfile',
+  'README.md',
+  'docs',
+  'examples/cdk8s',
+  'examples/platform',
+  'install/chart/Chart.yaml',
+  'install/install.sh',
+];
+
+/** `npm run docs` installs packages below docs/. */
+function isOurs(path: string): boolean {
+  return !path.endsWith('node_modules');
+}
+
+function setVersion(version: string): { readonly folder: string; readonly code: number | null } {
+  const folder = folderWith({});
+  for (const file of NAMING) cpSync(file, join(folder, file), { recursive: true, filter: isOurs });
+  const env = { PATH: process.env['PATH'], VERSION: version };
+  return { folder, code: spawnSync('node', [resolve('scripts/set-version.mjs')], { cwd: folder, env }).status };
+}
+
+it('VERSION is set in every file that names it for readers, and nothing else changes', () => {
+  const { folder, code } = setVersion('9.8.7');
+
+  expect(code).toBe(0);
+  const own = new RegExp(
+    `(?:argocd-gitea-runners[:-]|--version |tag: |/v|newTag: |"version": "|^version: |^appVersion: |version=")${VERSION.replaceAll('.', '\\.')}`,
+    'm',
+  );
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.(?:md|ya?ml|json)$|file$/.test(name),
+  )) {
+    const [before, after] = [readFileSync(file, 'utf8'), readFileSync(join(folder, file), 'utf8')];
+    expect([file, own.test(after.replaceAll(/^## .*$/gm, ''))]).toEqual([file, false]);
+    expect([file, after.replaceAll('9.8.7', VERSION)]).toEqual([file, before]);
   }
+});
 
-  function setVersion(version: string): { readonly folder: string; readonly code: number | null } {
-    const folder = folderWith({});
-    for (const file of NAMING) cpSync(file, join(folder, file), { recursive: true, filter: isOurs });
-    const env = { PATH: process.env['PATH'], VERSION: version };
-    return { folder, code: spawnSync('node', [resolve('scripts/set-version.mjs')], { cwd: folder, env }).status };
-  }
+it.each(['', '1.2', 'v1.2.3', '1.2.3-rc.1'])('a VERSION that is %j changes nothing', (version) => {
+  const { folder, code } = setVersion(version);
 
-  it('VERSION is set in every file that names it for readers, and nothing else changes', () => {
-    const { folder, code } = setVersion('9.8.7');
-
-    expect(code).toBe(0);
-    const own = new RegExp(
-      `(?:argocd-gitea-runners[:-]|--version |tag: |/v|newTag: |"version": "|^version: |^appVersion: |version=")${VERSION.replaceAll('.', '\\.')}`,
-      'm',
-    );
-    for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\.(?:md|ya?ml|json)$|file$/.test(name),
-    )) {
-      const [before, after] = [readFileSync(file, 'utf8'), readFileSync(join(folder, file), 'utf8')];
-      expect([file, own.test(after.replaceAll(/^## .*$/gm, ''))]).toEqual([file, false]);
-      expect([file, after.replaceAll('9.8.7', VERSION)]).toEqual([file, before]);
-    }
-  });
-
-  it.each(['', '1.2', 'v1.2.3', '1.2.3-rc.1'])('a VERSION that is %j changes nothing', (version) => {
-    const { folder, code } = setVersion(version);
-
-    expect(code).toBe(1);
-    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'));
-  });
+  expect(code).toBe(1);
+  expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'));
 });

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { manualPages } from '../docs/pages.ts';
 import { type Outcome, runCommand, runNode } from '../support/run-cli.ts';
 
@@ -49,31 +49,29 @@ async function buildPage(name: string, markdown: string): Promise<Outcome> {
   return await runNode([join(docs, 'node_modules', 'vitepress', 'bin', 'vitepress.js'), 'build'], {}, docs);
 }
 
-describe('npm run docs', () => {
-  it('npm run docs makes a page of each page of the manual, and an index for the search', () => {
-    const { code, stdout, stderr } = whole;
+it('npm run docs makes a page of each page of the manual, and an index for the search', () => {
+  const { code, stdout, stderr } = whole;
 
-    expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
-    expect(stdout + stderr).not.toMatch(/error|dead link/i);
-    const made = join(folder, 'whole', 'site');
-    expect(manualPages().filter((file) => !existsSync(join(made, file.replace(/\.md$/, '.html'))))).toEqual([]);
-    const chunks = readdirSync(join(made, 'assets'), { recursive: true, encoding: 'utf8' });
-    expect(chunks.some((file) => /localSearchIndex/.test(file))).toBe(true);
-    expect(readFileSync(join(made, 'recipes', 'machines.html'), 'utf8')).toMatch(/runs-on: \$\{\{ matrix\.arch \}\}/);
-  });
-
-  it.each([
-    ['a link to a page that is not there', '[x](no-such-page.md)\n', 'no-such-page'],
-    ['a link to a file that is not there', '[x](../no-such-file.yaml)\n', 'index.md: dead link ../no-such-file.yaml'],
-    ['angle brackets that Vue would swallow', 'Give it <name> here.\n', 'index.md: put <name> into backticks'],
-  ])(
-    'npm run docs fails on %s',
-    async (what, markdown, said) => {
-      const { code, stdout, stderr } = await buildPage(what.replaceAll(' ', '-'), `# X\n\n${markdown}`);
-
-      expect(code).not.toBe(0);
-      expect(stdout + stderr).toContain(said);
-    },
-    600_000,
-  );
+  expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
+  expect(stdout + stderr).not.toMatch(/error|dead link/i);
+  const made = join(folder, 'whole', 'site');
+  expect(manualPages().filter((file) => !existsSync(join(made, file.replace(/\.md$/, '.html'))))).toEqual([]);
+  const chunks = readdirSync(join(made, 'assets'), { recursive: true, encoding: 'utf8' });
+  expect(chunks.some((file) => /localSearchIndex/.test(file))).toBe(true);
+  expect(readFileSync(join(made, 'recipes', 'machines.html'), 'utf8')).toMatch(/runs-on: \$\{\{ matrix\.arch \}\}/);
 });
+
+it.each([
+  ['a link to a page that is not there', '[x](no-such-page.md)\n', 'no-such-page'],
+  ['a link to a file that is not there', '[x](../no-such-file.yaml)\n', 'index.md: dead link ../no-such-file.yaml'],
+  ['angle brackets that Vue would swallow', 'Give it <name> here.\n', 'index.md: put <name> into backticks'],
+])(
+  'npm run docs fails on %s',
+  async (what, markdown, said) => {
+    const { code, stdout, stderr } = await buildPage(what.replaceAll(' ', '-'), `# X\n\n${markdown}`);
+
+    expect(code).not.toBe(0);
+    expect(stdout + stderr).toContain(said);
+  },
+  600_000,
+);

@@ -75,29 +75,27 @@ describe('rights in Kubernetes', () => {
   });
 });
 
-describe('rights in Argo CD', () => {
-  it('rights in Argo CD are get and sync of Applications in one project', () => {
-    expect(installed('ConfigMap', 'argocd-rbac-cm')['data']).toEqual({
-      'policy.gitea-runners.csv':
-        'p, gitea-runners, applications, get, runners/*, allow\np, gitea-runners, applications, sync, runners/*, allow\n',
-    });
+it('rights in Argo CD are get and sync of Applications in one project', () => {
+  expect(installed('ConfigMap', 'argocd-rbac-cm')['data']).toEqual({
+    'policy.gitea-runners.csv':
+      'p, gitea-runners, applications, get, runners/*, allow\np, gitea-runners, applications, sync, runners/*, allow\n',
   });
+});
 
-  it('belong to an account that can have tokens, but cannot log in', () => {
-    expect(installed('ConfigMap', 'argocd-cm')['data']).toMatchObject({ 'accounts.gitea-runners': 'apiKey' });
-  });
+it('belong to an account that can have tokens, but cannot log in', () => {
+  expect(installed('ConfigMap', 'argocd-cm')['data']).toMatchObject({ 'accounts.gitea-runners': 'apiKey' });
+});
 
-  it('let Applications make Jobs and RunnerGroups in one namespace, and nothing for the whole cluster', () => {
-    const [project] = objects('examples/project.yaml');
+it('rights in Argo CD let Applications make Jobs and RunnerGroups in one namespace, and nothing for the whole cluster', () => {
+  const [project] = objects('examples/project.yaml');
 
-    expect(project?.['spec']).toMatchObject({
-      clusterResourceWhitelist: [],
-      destinations: [{ namespace: 'runners', server: 'https://kubernetes.default.svc' }],
-      namespaceResourceWhitelist: [
-        { group: 'batch', kind: 'Job' },
-        { group: 'gitea.bpg.pw', kind: 'RunnerGroup' },
-      ],
-    });
+  expect(project?.['spec']).toMatchObject({
+    clusterResourceWhitelist: [],
+    destinations: [{ namespace: 'runners', server: 'https://kubernetes.default.svc' }],
+    namespaceResourceWhitelist: [
+      { group: 'batch', kind: 'Job' },
+      { group: 'gitea.bpg.pw', kind: 'RunnerGroup' },
+    ],
   });
 });
 

@@ -52,34 +52,32 @@ function defaults({ properties = {} }: JsonSchema): unknown {
   );
 }
 
-describe('the values of the chart', () => {
-  it('stand in values.schema.json with the same defaults', () => {
-    expect(defaults(schema)).toEqual(values);
-  });
+it('the values of the chart stand in values.schema.json with the same defaults', () => {
+  expect(defaults(schema)).toEqual(values);
+});
 
-  it('mean in values.yaml, in values.schema.json and in the manual the same', () => {
-    const manual = readFileSync('docs/helm.md', 'utf8');
-    const known = fields(schema).filter(([path]) => path !== 'global');
+it('the values of the chart mean in values.yaml, in values.schema.json and in the manual the same', () => {
+  const manual = readFileSync('docs/helm.md', 'utf8');
+  const known = fields(schema).filter(([path]) => path !== 'global');
 
-    expect(comments(installText('chart/values.yaml'))).toEqual(
-      known.map(([path, { description }]) => [path, description]),
-    );
-    for (const [path, { default: byDefault, description }] of known.filter(([, field]) => 'default' in field))
-      expect(manual).toContain(`| \`${path}\` | \`${JSON.stringify(byDefault)}\` | ${description} |\n`);
-  });
+  expect(comments(installText('chart/values.yaml'))).toEqual(
+    known.map(([path, { description }]) => [path, description]),
+  );
+  for (const [path, { default: byDefault, description }] of known.filter(([, field]) => 'default' in field))
+    expect(manual).toContain(`| \`${path}\` | \`${JSON.stringify(byDefault)}\` | ${description} |\n`);
+});
 
-  it('the values of the chart are taken by the schema, which refuses a misspelt one', () => {
-    const Values = z.fromJSONSchema(JSON.parse(JSON.stringify(schema)));
+it('the values of the chart are taken by the schema, which refuses a misspelt one', () => {
+  const Values = z.fromJSONSchema(JSON.parse(JSON.stringify(schema)));
 
-    expect(Values.safeParse(values).error).toBeUndefined();
-    expect(Values.safeParse({ serve: { replica: 1 } }).success).toBe(false);
-  });
+  expect(Values.safeParse(values).error).toBeUndefined();
+  expect(Values.safeParse({ serve: { replica: 1 } }).success).toBe(false);
+});
 
-  it('the values of tracing.sampler are those of the flag', () => {
-    const tracing = schema.properties?.['tracing'];
+it('the values of tracing.sampler are those of the flag', () => {
+  const tracing = schema.properties?.['tracing'];
 
-    expect(tracing?.properties?.['sampler']?.['enum']).toEqual(['', ...SAMPLERS]);
-  });
+  expect(tracing?.properties?.['sampler']?.['enum']).toEqual(['', ...SAMPLERS]);
 });
 
 it('Chart.yaml says of the product what package.json says', () => {

@@ -52,109 +52,101 @@ describe.each(containers())('%s', (_, container) => {
   });
 });
 
-describe('the sidecar', () => {
-  it('the sidecar has a /tmp of its own, not the repo-server’s', () => {
-    expect(sidecar?.volumeMounts.filter(({ mountPath }) => mountPath === '/tmp').map(({ name }) => name)).toEqual([
-      'gitea-runners-tmp',
-    ]);
+it('the sidecar has a /tmp of its own, not the repo-server’s', () => {
+  expect(sidecar?.volumeMounts.filter(({ mountPath }) => mountPath === '/tmp').map(({ name }) => name)).toEqual([
+    'gitea-runners-tmp',
+  ]);
+});
+
+it('the sidecar writes only to /tmp and the folder of the sockets', () => {
+  const writable = sidecar?.volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+
+  expect(writable).toEqual(['/home/argocd/cmp-server/plugins', '/tmp']);
+});
+
+it('the sidecar waits for nothing that a person creates: Argo CD starts without it', () => {
+  const volumes = podOf('argocd-repo-server').volumes;
+
+  expect(volumes.filter((volume) => 'secret' in volume || 'configMap' in volume)).toEqual([
+    { name: 'gitea-runners-api', secret: { defaultMode: 0o444, optional: true, secretName: 'gitea-api' } },
+    { name: 'gitea-runners-ca', configMap: { defaultMode: 0o444, optional: true, name: 'gitea-runners-ca' } },
+    { name: 'gitea-runners-policy', configMap: { defaultMode: 0o444, optional: true, name: 'gitea-runners-policy' } },
+  ]);
+});
+
+it('the sidecar gets a short-lived token for Kubernetes that no other container of the pod mounts', () => {
+  const pod = podOf('argocd-repo-server');
+  const volume = pod.volumes.find(({ name }) => name === 'gitea-runners-kube');
+  const mounting = pod.containers.filter(({ volumeMounts }) =>
+    volumeMounts.some(({ name }) => name === 'gitea-runners-kube'),
+  );
+
+  expect(volume?.['projected']).toMatchObject({
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+      { configMap: { name: 'kube-root-ca.crt' } },
+    ],
   });
+  expect(mounting.map(({ name }) => name)).toEqual(['gitea-runners']);
+  // Set for the pod, every container would get a token.
+  expect(pod).not.toHaveProperty('automountServiceAccountToken');
+});
 
-  it('the sidecar writes only to /tmp and the folder of the sockets', () => {
-    const writable = sidecar?.volumeMounts
-      .filter(({ readOnly }) => readOnly !== true)
-      .map(({ mountPath }) => mountPath);
-
-    expect(writable).toEqual(['/home/argocd/cmp-server/plugins', '/tmp']);
-  });
-
-  it('the sidecar waits for nothing that a person creates: Argo CD starts without it', () => {
-    const volumes = podOf('argocd-repo-server').volumes;
-
-    expect(volumes.filter((volume) => 'secret' in volume || 'configMap' in volume)).toEqual([
-      { name: 'gitea-runners-api', secret: { defaultMode: 0o444, optional: true, secretName: 'gitea-api' } },
-      { name: 'gitea-runners-ca', configMap: { defaultMode: 0o444, optional: true, name: 'gitea-runners-ca' } },
-      { name: 'gitea-runners-policy', configMap: { defaultMode: 0o444, optional: true, name: 'gitea-runners-policy' } },
-    ]);
-  });
-
-  it('the sidecar gets a short-lived token for Kubernetes that no other container of the pod mounts', () => {
-    const pod = podOf('argocd-repo-server');
-    const volume = pod.volumes.find(({ name }) => name === 'gitea-runners-kube');
-    const mounting = pod.containers.filter(({ volumeMounts }) =>
-      volumeMounts.some(({ name }) => name === 'gitea-runners-kube'),
-    );
-
-    expect(volume?.['projected']).toMatchObject({
-      sources: [
-        { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
-        { configMap: { name: 'kube-root-ca.crt' } },
-      ],
-    });
-    expect(mounting.map(({ name }) => name)).toEqual(['gitea-runners']);
-    // Set for the pod, every container would get a token.
-    expect(pod).not.toHaveProperty('automountServiceAccountToken');
-  });
-
-  it('adds nothing to the pod but itself, its volumes and a hint for kubectl', () => {
-    expect(installed('Deployment', 'argocd-repo-server')).toEqual({
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'argocd-repo-server', namespace: 'argocd' },
-      spec: {
-        template: {
-          metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'argocd-repo-server' } },
-          spec: { containers: [sidecar], volumes: podOf('argocd-repo-server').volumes },
-        },
+it('the sidecar adds nothing to the pod but itself, its volumes and a hint for kubectl', () => {
+  expect(installed('Deployment', 'argocd-repo-server')).toEqual({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'argocd-repo-server', namespace: 'argocd' },
+    spec: {
+      template: {
+        metadata: { annotations: { 'kubectl.kubernetes.io/default-container': 'argocd-repo-server' } },
+        spec: { containers: [sidecar], volumes: podOf('argocd-repo-server').volumes },
       },
-    });
+    },
   });
 });
 
-describe('serve', () => {
-  it('mounts of Argo CD’s own Secret the certificate alone, never its key', () => {
-    const volume = podOf('gitea-runners').volumes.find(({ name }) => name === 'argocd-tls');
+it('mounts of Argo CD’s own Secret the certificate alone, never its key', () => {
+  const volume = podOf('gitea-runners').volumes.find(({ name }) => name === 'argocd-tls');
 
-    expect(volume?.['secret']).toMatchObject({
-      secretName: 'argocd-secret',
-      items: [{ key: 'tls.crt', path: 'tls.crt' }],
-    });
-  });
-
-  it('serve is probed on a port that no Service offers', () => {
-    const probe = (path: string) => ({ httpGet: { path, port: 'probes' } });
-    const services = [installed('Service', 'gitea-runners'), installed('Service', 'gitea-runners-metrics')];
-
-    expect(serve).toMatchObject({
-      livenessProbe: probe('/healthz'),
-      readinessProbe: probe('/readyz'),
-      ports: expect.arrayContaining([{ name: 'probes', containerPort: 8081 }]),
-    });
-    expect(JSON.stringify(services)).not.toMatch(/probes|8081/);
-  });
-
-  it('serve has no folder to write to', () => {
-    expect(serve?.volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([]);
+  expect(volume?.['secret']).toMatchObject({
+    secretName: 'argocd-secret',
+    items: [{ key: 'tls.crt', path: 'tls.crt' }],
   });
 });
 
-describe('the Helm values', () => {
-  const [values] = documents('helm-values.yaml');
+it('serve is probed on a port that no Service offers', () => {
+  const probe = (path: string) => ({ httpGet: { path, port: 'probes' } });
+  const services = [installed('Service', 'gitea-runners'), installed('Service', 'gitea-runners-metrics')];
 
-  it('hold the same sidecar, the same volumes, the same keys of argocd-cm and argocd-rbac-cm', () => {
-    expect(values).toEqual({
-      configs: {
-        cm: installed('ConfigMap', 'argocd-cm')['data'],
-        rbac: installed('ConfigMap', 'argocd-rbac-cm')['data'],
-      },
-      repoServer: {
-        serviceAccount: { name: 'argocd-repo-server' },
-        extraContainers: [sidecar],
-        volumes: podOf('argocd-repo-server').volumes,
-      },
-    });
+  expect(serve).toMatchObject({
+    livenessProbe: probe('/healthz'),
+    readinessProbe: probe('/readyz'),
+    ports: expect.arrayContaining([{ name: 'probes', containerPort: 8081 }]),
   });
+  expect(JSON.stringify(services)).not.toMatch(/probes|8081/);
+});
 
-  it('hold nothing that the chart’s template engine would take for a template', () => {
-    expect(JSON.stringify(values)).not.toContain('{{');
+it('serve has no folder to write to', () => {
+  expect(serve?.volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([]);
+});
+
+const [values] = documents('helm-values.yaml');
+
+it('the Helm values hold the same sidecar, the same volumes, the same keys of argocd-cm and argocd-rbac-cm', () => {
+  expect(values).toEqual({
+    configs: {
+      cm: installed('ConfigMap', 'argocd-cm')['data'],
+      rbac: installed('ConfigMap', 'argocd-rbac-cm')['data'],
+    },
+    repoServer: {
+      serviceAccount: { name: 'argocd-repo-server' },
+      extraContainers: [sidecar],
+      volumes: podOf('argocd-repo-server').volumes,
+    },
   });
+});
+
+it('the Helm values hold nothing that the chart’s template engine would take for a template', () => {
+  expect(JSON.stringify(values)).not.toContain('{{');
 });

@@ -3,22 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { problemsIn } from '../support/group-files.ts';
 import { documents, installText, objects } from './manifests.ts';
 
-describe('the example of a RunnerGroup', () => {
-  it.each(['runnergroup.yaml', 'runnergroup-behind-a-proxy.yaml', 'runnergroup-with-a-cache.yaml'])(
-    'the example of a RunnerGroup is one that the reader takes: %s',
-    async (file) => {
-      expect(await problemsIn({ 'ci.yaml': installText(`examples/${file}`) })).toEqual([]);
-    },
-  );
+it.each(['runnergroup.yaml', 'runnergroup-behind-a-proxy.yaml', 'runnergroup-with-a-cache.yaml'])(
+  'the example of a RunnerGroup is one that the reader takes: %s',
+  async (file) => {
+    expect(await problemsIn({ 'ci.yaml': installText(`examples/${file}`) })).toEqual([]);
+  },
+);
 
-  it('the example of a RunnerGroup names the Secrets and the namespace of the installation', () => {
-    const [group] = objects('examples/runnergroup.yaml');
+it('the example of a RunnerGroup names the Secrets and the namespace of the installation', () => {
+  const [group] = objects('examples/runnergroup.yaml');
 
-    expect(group?.metadata.namespace).toBe('runners');
-    expect(group?.['spec']).toMatchObject({
-      authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
-      registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
-    });
+  expect(group?.metadata.namespace).toBe('runners');
+  expect(group?.['spec']).toMatchObject({
+    authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
+    registrationToken: { secretRef: { name: 'gitea-runner', key: 'registration-token' } },
   });
 });
 
@@ -60,40 +58,38 @@ describe('Application and ApplicationSet', () => {
   });
 });
 
-describe('plugin.yaml', () => {
-  it('plugin.yaml starts the program itself: no shell, no discovery, no version, nothing before it', () => {
-    expect(documents('plugin.yaml')).toEqual([
-      {
-        apiVersion: 'argoproj.io/v1alpha1',
-        kind: 'ConfigManagementPlugin',
-        metadata: { name: 'gitea-runners' },
-        spec: {
-          generate: {
-            command: [
-              ...['/usr/local/bin/node', '--max-semi-space-size=2', '--no-concurrent-recompilation'],
-              ...['/opt/gitea-runners/gitea-runners.cjs', 'generate'],
-            ],
-          },
-          preserveFileMode: false,
-          provideGitCreds: false,
+it('plugin.yaml starts the program itself: no shell, no discovery, no version, nothing before it', () => {
+  expect(documents('plugin.yaml')).toEqual([
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'ConfigManagementPlugin',
+      metadata: { name: 'gitea-runners' },
+      spec: {
+        generate: {
+          command: [
+            ...['/usr/local/bin/node', '--max-semi-space-size=2', '--no-concurrent-recompilation'],
+            ...['/opt/gitea-runners/gitea-runners.cjs', 'generate'],
+          ],
         },
+        preserveFileMode: false,
+        provideGitCreds: false,
       },
-    ]);
-  });
+    },
+  ]);
+});
 
-  it.each(['Dockerfile', 'scripts/image.mjs'])('plugin.yaml names files that %s puts into the image', (file) => {
-    const text = readFileSync(file, 'utf8');
+it.each(['Dockerfile', 'scripts/image.mjs'])('plugin.yaml names files that %s puts into the image', (file) => {
+  const text = readFileSync(file, 'utf8');
 
-    for (const path of ['/usr/local/bin/node', '/opt/gitea-runners', '/home/argocd/cmp-server/config', '/usr/bin/tini'])
-      expect(text).toContain(path);
-    expect(text).toContain('999');
-  });
+  for (const path of ['/usr/local/bin/node', '/opt/gitea-runners', '/home/argocd/cmp-server/config', '/usr/bin/tini'])
+    expect(text).toContain(path);
+  expect(text).toContain('999');
+});
 
-  it('stands on the same Node in both ways to make the image', () => {
-    const [, docker] = /node:([0-9.]+)-/.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
-    const [, script] = /NODE_VERSION = '([0-9.]+)'/.exec(readFileSync('scripts/fetch-node.mjs', 'utf8')) ?? [];
+it('plugin.yaml stands on the same Node in both ways to make the image', () => {
+  const [, docker] = /node:([0-9.]+)-/.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  const [, script] = /NODE_VERSION = '([0-9.]+)'/.exec(readFileSync('scripts/fetch-node.mjs', 'utf8')) ?? [];
 
-    expect(docker).toMatch(/^\d+\.\d+\.\d+$/);
-    expect(script).toBe(docker);
-  });
+  expect(docker).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(script).toBe(docker);
 });

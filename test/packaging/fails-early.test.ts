@@ -141,23 +141,21 @@ describe('run twice', () => {
   });
 });
 
-describe('step 2', () => {
-  it('applies the tokens as they came, each in its key, and binds the registration token to its Gitea', () => {
-    const { applied } = runOnce({ name: 'secrets' });
+it('step 2 applies the tokens as they came, each in its key, and binds the registration token to its Gitea', () => {
+  const { applied } = runOnce({ name: 'secrets' });
 
-    expect(applied).toContain("  registration-token: 'registration-of-gitea'\n  url=https://gitea.example.com\n");
-    expect(applied).toContain(`  argocd-token: ${Buffer.from('token-of-argocd').toString('base64')}\n`);
-  });
-
-  it.each([`{"token":"abc"}`, `{"id":7,"token": "abc"}`, `{"token":"abc","expires":"never"}`])(
-    'finds the token in %s',
-    (answer) => {
-      const { applied } = runOnce({ name: 'secrets', tools: { curl: `echo '${answer}'` } });
-
-      expect(applied).toContain("  registration-token: 'abc'\n");
-    },
-  );
+  expect(applied).toContain("  registration-token: 'registration-of-gitea'\n  url=https://gitea.example.com\n");
+  expect(applied).toContain(`  argocd-token: ${Buffer.from('token-of-argocd').toString('base64')}\n`);
 });
+
+it.each([`{"token":"abc"}`, `{"id":7,"token": "abc"}`, `{"token":"abc","expires":"never"}`])(
+  'step 2 finds the token in %s',
+  (answer) => {
+    const { applied } = runOnce({ name: 'secrets', tools: { curl: `echo '${answer}'` } });
+
+    expect(applied).toContain("  registration-token: 'abc'\n");
+  },
+);
 
 it('bash is among the shells', () => {
   expect(SHELLS).toContain('bash');

@@ -1,5 +1,5 @@
 /** Tests attacks of people who want to see more than they may, or to use another person's session. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { sessionsOf } from '../../src/page/session.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { until } from '../serve/rig.ts';
@@ -15,143 +15,137 @@ async function untilGiteaAnswers({ page }: PageRig, browser: Browser, to = '/'):
   return answered.headers.get('location') ?? '';
 }
 
-describe('a sign-in', () => {
-  it('a sign-in that somebody else has begun does not sign his account in here', async () => {
-    const rig = await startPage();
-    const ofAttacker = await untilGiteaAnswers(rig, new Browser());
-    const [fresh, midway] = [new Browser(), new Browser()];
-    await untilGiteaAnswers(rig, midway);
+it('a sign-in that somebody else has begun does not sign his account in here', async () => {
+  const rig = await startPage();
+  const ofAttacker = await untilGiteaAnswers(rig, new Browser());
+  const [fresh, midway] = [new Browser(), new Browser()];
+  await untilGiteaAnswers(rig, midway);
 
-    expect((await fresh.ask(ofAttacker)).status).toBe(400);
-    expect((await midway.ask(ofAttacker)).status).toBe(400);
-    expect((await rig.got(midway, '/')).status).toBe(401);
-    // The state does not belong to these browsers, so the code is not even sent to Gitea.
-    expect(rig.provider.exchanges).toHaveLength(0);
-  });
-
-  it('a sign-in cannot be repeated: neither its code nor its cookie is good twice', async () => {
-    const rig = await startPage();
-    const browser = new Browser();
-    const back = await untilGiteaAnswers(rig, browser);
-    const [name = '', value = ''] = [...browser.cookies(rig.page)].find(([each]) => each.endsWith('sign-in')) ?? [];
-    expect((await browser.ask(back)).status).toBe(303);
-
-    browser.plant(rig.page, name, value);
-
-    expect((await browser.ask(back)).status).toBe(400);
-  });
-
-  it('a sign-in needs the verifier of its own browser at Gitea', async () => {
-    const rig = await startPage();
-    const browser = new Browser();
-    const back = new URL(await untilGiteaAnswers(rig, browser));
-    const other = new URL(await untilGiteaAnswers(rig, new Browser()));
-    back.searchParams.set('code', other.searchParams.get('code') ?? '');
-
-    const got = await browser.ask(back.href);
-
-    expect(got.status).toBe(400);
-    expect(rig.provider.tokens).toHaveLength(0);
-  });
-
-  it.each([
-    'https://evil.example',
-    '//evil.example/',
-    '/\\evil.example',
-    '\\\\evil.example',
-    '/%09/evil.example',
-    '/\t/evil.example',
-    '/.//evil.example',
-    'javascript:alert(1)',
-    '/sign-out',
-    '/signed-in?code=1',
-  ])('a sign-in never sends a browser to %j', async (to) => {
-    const rig = await startPage();
-    const browser = new Browser();
-
-    const got = await browser.ask(await untilGiteaAnswers(rig, browser, to));
-
-    const location = new URL(got.headers.get('location') ?? '', rig.page);
-    expect(got.status).toBe(303);
-    expect(location.origin).toBe(rig.page);
-    expect(got.headers.get('location')).not.toMatch(/^\/[/\\]|sign/);
-  });
+  expect((await fresh.ask(ofAttacker)).status).toBe(400);
+  expect((await midway.ask(ofAttacker)).status).toBe(400);
+  expect((await rig.got(midway, '/')).status).toBe(401);
+  // The state does not belong to these browsers, so the code is not even sent to Gitea.
+  expect(rig.provider.exchanges).toHaveLength(0);
 });
 
-describe('a session', () => {
-  it('a session is none when the cookie is forged, of another key, of a sign-in, or too old', async () => {
-    const rig = await startPage();
-    const anna = await rig.signIn('anna');
-    const token = rig.provider.tokens[0] ?? '';
-    const sealedWith = async (key: string, clock = systemClock) => {
-      const sessions = sessionsOf(() => [key], clock, false);
-      return ((await sessions.session.begin({ token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
-    };
-    const statusWith = async (value: string): Promise<number> => {
-      const browser = new Browser();
-      browser.plant(rig.page, 'gitea-runners', value);
-      return (await rig.got(browser, '/')).status;
-    };
-    const begun = new Browser();
-    await untilGiteaAnswers(rig, begun);
-    const ofSignIn = begun.cookies(rig.page).get('gitea-runners-sign-in') ?? '';
+it('a sign-in cannot be repeated: neither its code nor its cookie is good twice', async () => {
+  const rig = await startPage();
+  const browser = new Browser();
+  const back = await untilGiteaAnswers(rig, browser);
+  const [name = '', value = ''] = [...browser.cookies(rig.page)].find(([each]) => each.endsWith('sign-in')) ?? [];
+  expect((await browser.ask(back)).status).toBe(303);
 
-    expect((await rig.got(anna, '/')).status).toBe(200);
-    expect(await statusWith(await sealedWith(COOKIE_KEY))).toBe(200);
-    expect(await statusWith(await sealedWith(`${COOKIE_KEY}-another`))).toBe(401);
-    expect(await statusWith(await sealedWith(COOKIE_KEY, { ...systemClock, now: () => Date.now() - 61_000 }))).toBe(
-      401,
-    );
-    expect(await statusWith(ofSignIn)).toBe(401);
-    // {"alg":"none"}
-    expect(await statusWith('eyJhbGciOiJub25lIn0.eyJhdWQiOiJzZXNzaW9uIn0.')).toBe(401);
-  });
+  browser.plant(rig.page, name, value);
 
-  it('a session that was planted before the sign-in is not the one after it', async () => {
-    const rig = await startPage();
-    rig.simulator.gitea.addUser('mallory');
-    const mallory = await rig.signIn('mallory');
-    const planted = mallory.cookies(rig.page).get('gitea-runners') ?? '';
-    rig.provider.user = 'anna';
+  expect((await browser.ask(back)).status).toBe(400);
+});
+
+it('a sign-in needs the verifier of its own browser at Gitea', async () => {
+  const rig = await startPage();
+  const browser = new Browser();
+  const back = new URL(await untilGiteaAnswers(rig, browser));
+  const other = new URL(await untilGiteaAnswers(rig, new Browser()));
+  back.searchParams.set('code', other.searchParams.get('code') ?? '');
+
+  const got = await browser.ask(back.href);
+
+  expect(got.status).toBe(400);
+  expect(rig.provider.tokens).toHaveLength(0);
+});
+
+it.each([
+  'https://evil.example',
+  '//evil.example/',
+  '/\\evil.example',
+  '\\\\evil.example',
+  '/%09/evil.example',
+  '/\t/evil.example',
+  '/.//evil.example',
+  'javascript:alert(1)',
+  '/sign-out',
+  '/signed-in?code=1',
+])('a sign-in never sends a browser to %j', async (to) => {
+  const rig = await startPage();
+  const browser = new Browser();
+
+  const got = await browser.ask(await untilGiteaAnswers(rig, browser, to));
+
+  const location = new URL(got.headers.get('location') ?? '', rig.page);
+  expect(got.status).toBe(303);
+  expect(location.origin).toBe(rig.page);
+  expect(got.headers.get('location')).not.toMatch(/^\/[/\\]|sign/);
+});
+
+it('a session is none when the cookie is forged, of another key, of a sign-in, or too old', async () => {
+  const rig = await startPage();
+  const anna = await rig.signIn('anna');
+  const token = rig.provider.tokens[0] ?? '';
+  const sealedWith = async (key: string, clock = systemClock) => {
+    const sessions = sessionsOf(() => [key], clock, false);
+    return ((await sessions.session.begin({ token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
+  };
+  const statusWith = async (value: string): Promise<number> => {
     const browser = new Browser();
-    browser.plant(rig.page, 'gitea-runners', planted);
+    browser.plant(rig.page, 'gitea-runners', value);
+    return (await rig.got(browser, '/')).status;
+  };
+  const begun = new Browser();
+  await untilGiteaAnswers(rig, begun);
+  const ofSignIn = begun.cookies(rig.page).get('gitea-runners-sign-in') ?? '';
 
-    const got = await browser.open(`${rig.page}/sign-in`);
+  expect((await rig.got(anna, '/')).status).toBe(200);
+  expect(await statusWith(await sealedWith(COOKIE_KEY))).toBe(200);
+  expect(await statusWith(await sealedWith(`${COOKIE_KEY}-another`))).toBe(401);
+  expect(await statusWith(await sealedWith(COOKIE_KEY, { ...systemClock, now: () => Date.now() - 61_000 }))).toBe(401);
+  expect(await statusWith(ofSignIn)).toBe(401);
+  // {"alg":"none"}
+  expect(await statusWith('eyJhbGciOiJub25lIn0.eyJhdWQiOiJzZXNzaW9uIn0.')).toBe(401);
+});
 
-    expect(got.text).toContain('<span>anna</span>');
-    expect(browser.cookies(rig.page).get('gitea-runners')).not.toBe(planted);
-  });
+it('a session that was planted before the sign-in is not the one after it', async () => {
+  const rig = await startPage();
+  rig.simulator.gitea.addUser('mallory');
+  const mallory = await rig.signIn('mallory');
+  const planted = mallory.cookies(rig.page).get('gitea-runners') ?? '';
+  rig.provider.user = 'anna';
+  const browser = new Browser();
+  browser.plant(rig.page, 'gitea-runners', planted);
 
-  it('a session stays when another site wants to end it', async () => {
-    const { got, page, signIn } = await startPage();
-    const browser = await signIn('anna');
-    const out = (headers: Record<string, string>) => browser.ask(`${page}/sign-out`, { method: 'POST', headers });
+  const got = await browser.open(`${rig.page}/sign-in`);
 
-    expect((await out({ origin: 'https://evil.example' })).status).toBe(403);
-    expect((await out({})).status).toBe(403);
-    expect((await browser.ask(`${page}/sign-out`)).status).toBe(405);
-    expect((await got(browser, '/')).status).toBe(200);
-  });
+  expect(got.text).toContain('<span>anna</span>');
+  expect(browser.cookies(rig.page).get('gitea-runners')).not.toBe(planted);
+});
 
-  it('a session is a cookie that scripts, other sites and plain connections do not get', async () => {
-    const sessions = sessionsOf(() => [COOKIE_KEY], systemClock, true);
+it('a session stays when another site wants to end it', async () => {
+  const { got, page, signIn } = await startPage();
+  const browser = await signIn('anna');
+  const out = (headers: Record<string, string>) => browser.ask(`${page}/sign-out`, { method: 'POST', headers });
 
-    const cookie = await sessions.session.begin({ token: 'a-token', login: 'anna' }, 60);
+  expect((await out({ origin: 'https://evil.example' })).status).toBe(403);
+  expect((await out({})).status).toBe(403);
+  expect((await browser.ask(`${page}/sign-out`)).status).toBe(405);
+  expect((await got(browser, '/')).status).toBe(200);
+});
 
-    expect(cookie).toMatch(/^__Host-gitea-runners=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=60$/);
-    expect(cookie).not.toContain('a-token');
-    expect(await sessions.session.begin({ token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
-  });
+it('a session is a cookie that scripts, other sites and plain connections do not get', async () => {
+  const sessions = sessionsOf(() => [COOKIE_KEY], systemClock, true);
 
-  it('a session goes on when a new key stands above the old one, and ends with the old key', async () => {
-    const old = sessionsOf(() => [COOKIE_KEY], systemClock, false);
-    const [cookie = ''] = ((await old.session.begin({ token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
-    const request = { headers: { cookie: `a=b; ${cookie}` } };
-    const withKeys = (...keys: string[]) => sessionsOf(() => keys, systemClock, false);
+  const cookie = await sessions.session.begin({ token: 'a-token', login: 'anna' }, 60);
 
-    expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).session.read(request)).toMatchObject({ login: 'anna' });
-    expect(await withKeys(`${COOKIE_KEY}2`).session.read(request)).toBeUndefined();
-  });
+  expect(cookie).toMatch(/^__Host-gitea-runners=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=60$/);
+  expect(cookie).not.toContain('a-token');
+  expect(await sessions.session.begin({ token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
+});
+
+it('a session goes on when a new key stands above the old one, and ends with the old key', async () => {
+  const old = sessionsOf(() => [COOKIE_KEY], systemClock, false);
+  const [cookie = ''] = ((await old.session.begin({ token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
+  const request = { headers: { cookie: `a=b; ${cookie}` } };
+  const withKeys = (...keys: string[]) => sessionsOf(() => keys, systemClock, false);
+
+  expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).session.read(request)).toMatchObject({ login: 'anna' });
+  expect(await withKeys(`${COOKIE_KEY}2`).session.read(request)).toBeUndefined();
 });
 
 it('a token in a URL is refused on every path, also a good one', async () => {

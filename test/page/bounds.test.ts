@@ -25,93 +25,91 @@ import { startPage } from './start-page.ts';
 
 const LINUX = { runsOn: ['linux'] };
 
-describe('rights', () => {
-  /** Asked of a real simulator, with a clock that a test sets. */
-  async function startRights() {
-    const simulator = await startSimulator();
-    const { gitea } = simulator;
-    let aheadMs = 0;
-    const clock = { ...systemClock, steadyMs: () => systemClock.steadyMs() + aheadMs };
-    const http = new HttpClient({ env: {} });
-    onTestFinished(async () => {
-      await Promise.all([http.close(), simulator.close()]);
-    });
-    gitea.addUser('bert');
-    gitea.addOrg('acme', { owners: ['bert'] });
-    gitea.addRepo('acme/secret', { private: true });
-    gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
-    const rights = readerRights(simulator.url, { send: (request, _, deadline) => http.send(request, deadline) }, clock);
-    const scope = { kind: 'org', org: 'acme' } as const;
-    const wanted = {
-      repositories: new Set(['acme/secret', 'acme/gone', 'not a name']),
-      scopes: new Map([['runners/ci', scope]]),
-    };
-    return {
-      gitea,
-      rights,
-      simulator,
-      wait: (ms: number) => {
-        aheadMs += ms;
-      },
-      look: async () => {
-        const reader = await rights.readerOf({ token: 'token-of-bert' }, wanted);
-        return [reader.mayRead('acme/secret'), reader.owns('runners/ci')];
-      },
-    };
-  }
-
-  type Rights = Awaited<ReturnType<typeof startRights>>;
-  /** Gitea fails to answer these questions. */
-  const failing =
-    (question: RegExp) =>
-    ({ simulator }: Rights): void =>
-      simulator.intercept(refusing(question, 500));
-
-  it.each<[string, number, (rights: Rights) => void, unknown]>([
-    ['are taken away', 110_000, ({ gitea }) => gitea.addOrg('acme', { owners: [] }), [false, false]],
-    ['are of a token that is gone', 110_000, ({ gitea }) => gitea.removeToken('token-of-bert'), NotSignedIn],
-    ['nobody confirms, because Gitea is down,', 200_000, failing(/./), GiteaIsDown],
-    ['Gitea does not confirm, although it knows who asks,', 200_000, failing(/tasks|permissions/), [false, false]],
-  ])('rights that %s are gone within five minutes', async (_, stillMs, change, after) => {
-    const rights = await startRights();
-    const { look, wait } = rights;
-    expect(await look()).toEqual([true, true]);
-
-    change(rights);
-    wait(stillMs);
-    expect(await look()).toEqual([true, true]);
-    wait(41_000);
-
-    expect(await look().catch((error: Error) => error.constructor)).toEqual(after);
+/** Asked of a real simulator, with a clock that a test sets. */
+async function startRights() {
+  const simulator = await startSimulator();
+  const { gitea } = simulator;
+  let aheadMs = 0;
+  const clock = { ...systemClock, steadyMs: () => systemClock.steadyMs() + aheadMs };
+  const http = new HttpClient({ env: {} });
+  onTestFinished(async () => {
+    await Promise.all([http.close(), simulator.close()]);
   });
+  gitea.addUser('bert');
+  gitea.addOrg('acme', { owners: ['bert'] });
+  gitea.addRepo('acme/secret', { private: true });
+  gitea.addToken('bert', ['read:user', 'read:repository', 'read:organization'], 'token-of-bert');
+  const rights = readerRights(simulator.url, { send: (request, _, deadline) => http.send(request, deadline) }, clock);
+  const scope = { kind: 'org', org: 'acme' } as const;
+  const wanted = {
+    repositories: new Set(['acme/secret', 'acme/gone', 'not a name']),
+    scopes: new Map([['runners/ci', scope]]),
+  };
+  return {
+    gitea,
+    rights,
+    simulator,
+    wait: (ms: number) => {
+      aheadMs += ms;
+    },
+    look: async () => {
+      const reader = await rights.readerOf({ token: 'token-of-bert' }, wanted);
+      return [reader.mayRead('acme/secret'), reader.owns('runners/ci')];
+    },
+  };
+}
 
-  it('the rights of five hundred people take less than 10 MiB', async () => {
-    setFlagsFromString('--expose_gc');
-    const collect = runInNewContext('gc') as () => void;
-    const used = (): number => {
-      collect();
-      const { arrayBuffers, heapUsed } = process.memoryUsage();
-      return (arrayBuffers + heapUsed) / 1024 ** 2;
-    };
-    const { gitea, rights } = await startRights();
-    const people = Array.from({ length: 500 }, (_, index) => `token-${index}`);
-    for (const token of people) gitea.addToken('bert', ['read:user'], token);
-    const before = used();
+type Rights = Awaited<ReturnType<typeof startRights>>;
+/** Gitea fails to answer these questions. */
+const failing =
+  (question: RegExp) =>
+  ({ simulator }: Rights): void =>
+    simulator.intercept(refusing(question, 500));
 
-    for (const token of people) await rights.whoIs(token, 'rights');
+it.each<[string, number, (rights: Rights) => void, unknown]>([
+  ['are taken away', 110_000, ({ gitea }) => gitea.addOrg('acme', { owners: [] }), [false, false]],
+  ['are of a token that is gone', 110_000, ({ gitea }) => gitea.removeToken('token-of-bert'), NotSignedIn],
+  ['nobody confirms, because Gitea is down,', 200_000, failing(/./), GiteaIsDown],
+  ['Gitea does not confirm, although it knows who asks,', 200_000, failing(/tasks|permissions/), [false, false]],
+])('rights that %s are gone within five minutes', async (_, stillMs, change, after) => {
+  const rights = await startRights();
+  const { look, wait } = rights;
+  expect(await look()).toEqual([true, true]);
 
-    expect(people.every((token) => rights.loginOf(token) === 'bert')).toBe(true);
-    expect(used() - before).toBeLessThan(10);
-  });
+  change(rights);
+  wait(stillMs);
+  expect(await look()).toEqual([true, true]);
+  wait(41_000);
 
-  it('rights are asked once for many who reload at the same time', async () => {
-    const { look, simulator } = await startRights();
+  expect(await look().catch((error: Error) => error.constructor)).toEqual(after);
+});
 
-    await Promise.all(Array.from({ length: 50 }, look));
+it('the rights of five hundred people take less than 10 MiB', async () => {
+  setFlagsFromString('--expose_gc');
+  const collect = runInNewContext('gc') as () => void;
+  const used = (): number => {
+    collect();
+    const { arrayBuffers, heapUsed } = process.memoryUsage();
+    return (arrayBuffers + heapUsed) / 1024 ** 2;
+  };
+  const { gitea, rights } = await startRights();
+  const people = Array.from({ length: 500 }, (_, index) => `token-${index}`);
+  for (const token of people) gitea.addToken('bert', ['read:user'], token);
+  const before = used();
 
-    // Requests: who it is, three repositories of which one has no valid name, and one organization.
-    expect(simulator.requests.length).toBe(4);
-  });
+  for (const token of people) await rights.whoIs(token, 'rights');
+
+  expect(people.every((token) => rights.loginOf(token) === 'bert')).toBe(true);
+  expect(used() - before).toBeLessThan(10);
+});
+
+it('rights are asked once for many who reload at the same time', async () => {
+  const { look, simulator } = await startRights();
+
+  await Promise.all(Array.from({ length: 50 }, look));
+
+  // Requests: who it is, three repositories of which one has no valid name, and one organization.
+  expect(simulator.requests.length).toBe(4);
 });
 
 describe('Gitea down', () => {
@@ -159,38 +157,36 @@ describe('Gitea down', () => {
   });
 });
 
-describe('a browser that reloads in a loop', () => {
-  it('a browser that reloads in a loop is told to wait, others are not, and a wake of Argo CD comes all the same', async () => {
-    const { got, page, signIn, simulator, syncs } = await startPage();
-    simulator.gitea.addUser('bert');
-    const [anna, bert] = [await signIn('anna'), await signIn('bert')];
-    let isOver = false;
-    let refused = 0;
-    const loop = (async () => {
-      while (!isOver) refused += Number((await anna.ask(`${page}/`)).status === 429);
-    })();
-    await until('it is told to wait', () => refused > 10);
-    const before = syncs();
+it('a browser that reloads in a loop is told to wait, others are not, and a wake of Argo CD comes all the same', async () => {
+  const { got, page, signIn, simulator, syncs } = await startPage();
+  simulator.gitea.addUser('bert');
+  const [anna, bert] = [await signIn('anna'), await signIn('bert')];
+  let isOver = false;
+  let refused = 0;
+  const loop = (async () => {
+    while (!isOver) refused += Number((await anna.ask(`${page}/`)).status === 429);
+  })();
+  await until('it is told to wait', () => refused > 10);
+  const before = syncs();
 
-    const ofBert = await got(bert, '/');
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
-    await until('Argo CD is woken', () => syncs() > before);
+  const ofBert = await got(bert, '/');
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
+  await until('Argo CD is woken', () => syncs() > before);
 
-    isOver = true;
-    await loop;
-    expect(ofBert.status).toBe(200);
-  });
+  isOver = true;
+  await loop;
+  expect(ofBert.status).toBe(200);
+});
 
-  it('a browser that reloads in a loop does not make Gitea be looked at more often', async () => {
-    const { got, signIn, simulator } = await startPage();
-    const browser = await signIn('anna');
-    const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;
-    const [before, sinceMs] = [looks(), Date.now()];
+it('a browser that reloads in a loop does not make Gitea be looked at more often', async () => {
+  const { got, signIn, simulator } = await startPage();
+  const browser = await signIn('anna');
+  const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;
+  const [before, sinceMs] = [looks(), Date.now()];
 
-    for (let visit = 0; visit < 10; visit += 1) await got(browser, '/');
+  for (let visit = 0; visit < 10; visit += 1) await got(browser, '/');
 
-    expect(looks() - before).toBeLessThanOrEqual(2 + (Date.now() - sinceMs) / FRESH_MS);
-  });
+  expect(looks() - before).toBeLessThanOrEqual(2 + (Date.now() - sinceMs) / FRESH_MS);
 });
 
 async function openStream(page: string, browser: Browser) {

@@ -1,5 +1,5 @@
 /** Questions about rights, and what they cost Gitea. Minutes pass by a clock that the test turns; nothing leaves the process. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { ServerClocks } from '../../src/clients/http/server-clocks.ts';
 import type { Wire, WireAnswer } from '../../src/clients/http/wire.ts';
 import { ownGiteas } from '../../src/page/page.ts';
@@ -57,39 +57,37 @@ function startRights() {
   return { asked, clock, visiting };
 }
 
-describe('questions about rights', () => {
-  it('questions about one person with twelve tokens stay within the quarter of the page', async () => {
-    const { asked, clock, visiting } = startRights();
-    for (let token = 0; token < 12; token += 1) visiting(`mallory-${token}`);
+it('questions about one person with twelve tokens stay within the quarter of the page', async () => {
+  const { asked, clock, visiting } = startRights();
+  for (let token = 0; token < 12; token += 1) visiting(`mallory-${token}`);
 
-    await clock.pass(10 * 60_000);
+  await clock.pass(10 * 60_000);
 
-    expect(asked.length).toBeGreaterThan(QUARTER);
-    expect(asked.length).toBeLessThanOrEqual(10 * QUARTER + SAVED);
-  });
+  expect(asked.length).toBeGreaterThan(QUARTER);
+  expect(asked.length).toBeLessThanOrEqual(10 * QUARTER + SAVED);
+});
 
-  it('questions about one person with twelve tokens leave others their part', async () => {
-    const { asked, clock, visiting } = startRights();
-    for (let token = 0; token < 12; token += 1) visiting(`mallory-${token}`);
-    await clock.pass(60_000);
-    asked.length = 0;
+it('questions about one person with twelve tokens leave others their part', async () => {
+  const { asked, clock, visiting } = startRights();
+  for (let token = 0; token < 12; token += 1) visiting(`mallory-${token}`);
+  await clock.pass(60_000);
+  asked.length = 0;
 
-    const unknown = visiting('anna-1', 'anna');
-    await clock.pass(2 * 60_000);
+  const unknown = visiting('anna-1', 'anna');
+  await clock.pass(2 * 60_000);
 
-    // Half of the time of two people. By tokens, she would have one of thirteen: 8 %.
-    expect(asked.filter((login) => login === 'anna').length).toBeGreaterThan(asked.length * 0.25);
-    expect(unknown.at(-1)).toBeLessThan(150);
-  });
+  // Half of the time of two people. By tokens, she would have one of thirteen: 8 %.
+  expect(asked.filter((login) => login === 'anna').length).toBeGreaterThan(asked.length * 0.25);
+  expect(unknown.at(-1)).toBeLessThan(150);
+});
 
-  it('questions about rights are asked once for all sessions of a person', async () => {
-    const { asked, clock, visiting } = startRights();
-    const all = Array.from({ length: 12 }, (_, session) => visiting(`anna-${session}`, 'anna'));
+it('questions about rights are asked once for all sessions of a person', async () => {
+  const { asked, clock, visiting } = startRights();
+  const all = Array.from({ length: 12 }, (_, session) => visiting(`anna-${session}`, 'anna'));
 
-    await clock.pass(110_000);
+  await clock.pass(110_000);
 
-    expect(all.map((unknown) => unknown.at(-1))).toEqual(all.map(() => 0));
-    // One request per session for the person, and one for each repository.
-    expect(asked.length).toBe(12 + 300);
-  });
+  expect(all.map((unknown) => unknown.at(-1))).toEqual(all.map(() => 0));
+  // One request per session for the person, and one for each repository.
+  expect(asked.length).toBe(12 + 300);
 });

@@ -55,57 +55,55 @@ function reader(owns = false, login = 'ann'): Reader {
   return { login, isAdmin: false, mayRead, owns: () => owns, unknown: 0, rights: '' };
 }
 
-describe('a job', () => {
-  const PUSHED = { runId: 7, branch: 'feature/x', commit: '3f2a91c' };
+const PUSHED = { runId: 7, branch: 'feature/x', commit: '3f2a91c' };
 
-  it('a job names its push: run, title, branch, commit, workflow, event and person', () => {
-    const shown = jobsFor(figures([held(job(1, PUSHED))]), reader());
+it('a job names its push: run, title, branch, commit, workflow, event and person', () => {
+  const shown = jobsFor(figures([held(job(1, PUSHED))]), reader());
 
-    expect(shown.jobs[0]?.run).toEqual({
-      id: 7,
-      name: 'acme/web #128',
-      text: 'Mend the cart · feature/x · 3f2a91c · ci.yml · push by ann',
-      actor: 'ann',
-    });
+  expect(shown.jobs[0]?.run).toEqual({
+    id: 7,
+    name: 'acme/web #128',
+    text: 'Mend the cart · feature/x · 3f2a91c · ci.yml · push by ann',
+    actor: 'ann',
   });
+});
 
-  it('a job names what its own row tells while Gitea has not told of its run, and nothing of a run that nobody may read', () => {
-    const hidden = { ...RUN, id: 8, title: 'hush', actor: 'hush-hush' };
-    const shown = jobsFor(
-      figures([held(job(1, { ...PUSHED, runId: 9 })), held(job(2, { repository: 'acme/secret', runId: 8 }))], [hidden]),
-      reader(),
-    );
+it('a job names what its own row tells while Gitea has not told of its run, and nothing of a run that nobody may read', () => {
+  const hidden = { ...RUN, id: 8, title: 'hush', actor: 'hush-hush' };
+  const shown = jobsFor(
+    figures([held(job(1, { ...PUSHED, runId: 9 })), held(job(2, { repository: 'acme/secret', runId: 8 }))], [hidden]),
+    reader(),
+  );
 
-    expect(shown.jobs.map(({ run }) => [run.name, run.text])).toEqual([['acme/web', 'feature/x · 3f2a91c']]);
-    expect(JSON.stringify(shown)).not.toContain('hush');
-  });
+  expect(shown.jobs.map(({ run }) => [run.name, run.text])).toEqual([['acme/web', 'feature/x · 3f2a91c']]);
+  expect(JSON.stringify(shown)).not.toContain('hush');
+});
 
-  it('a job shows hostile branches, titles and workflows as short printable texts', () => {
-    const evil = `<i>\u202e${'x'.repeat(300)}`;
-    const shown = jobsFor(
-      figures(
-        [held(job(1, { ...PUSHED, branch: evil }))],
-        [{ ...RUN, title: evil.slice(0, 100), workflow: evil, event: evil.slice(0, 9) }],
-      ),
-      reader(),
-    );
-    const html = String(jobsContent(shown, { ...ALL, branch: evil }));
+it('a job shows hostile branches, titles and workflows as short printable texts', () => {
+  const evil = `<i>\u202e${'x'.repeat(300)}`;
+  const shown = jobsFor(
+    figures(
+      [held(job(1, { ...PUSHED, branch: evil }))],
+      [{ ...RUN, title: evil.slice(0, 100), workflow: evil, event: evil.slice(0, 9) }],
+    ),
+    reader(),
+  );
+  const html = String(jobsContent(shown, { ...ALL, branch: evil }));
 
-    expect(shown.jobs[0]?.run.text.length).toBeLessThan(300);
-    expect(html).not.toMatch(/<i>|\u202e/);
-    expect(html).toContain('&lt;i&gt;\\u{202e}xxx');
-  });
+  expect(shown.jobs[0]?.run.text.length).toBeLessThan(300);
+  expect(html).not.toMatch(/<i>|\u202e/);
+  expect(html).toContain('&lt;i&gt;\\u{202e}xxx');
+});
 
-  it('stands under its run, and the run with the worst job comes first', () => {
-    const jobs = [held(job(1, { runId: 7 }), { because: 'labels-not-covered', state: 'unserved' })];
-    const more = [held(job(2, { runId: 8 })), held(job(3, { runId: 7 }))];
-    const shown = jobsFor(figures([...jobs, ...more]), reader());
+it('a job stands under its run, and the run with the worst job comes first', () => {
+  const jobs = [held(job(1, { runId: 7 }), { because: 'labels-not-covered', state: 'unserved' })];
+  const more = [held(job(2, { runId: 8 })), held(job(3, { runId: 7 }))];
+  const shown = jobsFor(figures([...jobs, ...more]), reader());
 
-    expect(shown.jobs.map(({ id }) => id)).toEqual([1, 3, 2]);
-    const html = String(jobsContent(shown, ALL));
-    expect(html.match(/<h3>/g)).toHaveLength(2);
-    expect(html.match(/<h4><a href="\/jobs\/\d">/g)).toHaveLength(3);
-  });
+  expect(shown.jobs.map(({ id }) => id)).toEqual([1, 3, 2]);
+  const html = String(jobsContent(shown, ALL));
+  expect(html.match(/<h3>/g)).toHaveLength(2);
+  expect(html.match(/<h4><a href="\/jobs\/\d">/g)).toHaveLength(3);
 });
 
 it('filters leave the jobs of one person, of a branch, and of a state; counts are of all states', () => {

@@ -1,5 +1,5 @@
 /** Names that people, workflows and servers choose, in every place of the page; and very many jobs. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   type Frame,
   groupContent,
@@ -81,50 +81,48 @@ const FRAME: Frame = {
   path: `/${HOSTILE}`,
 };
 
-describe('a hostile name', () => {
-  it.each([
-    ['my jobs', jobsContent(JOBS, { page: 1, repository: HOSTILE, branch: HOSTILE, state: undefined, mine: true }), 14],
-    ['one job', jobContent(ANSWER), 8],
-    ['groups', groupsContent({ checkedAt: AT, groups: [GROUP], broken: [{ group: HOSTILE, problem: HOSTILE }] }), 9],
-    ['one group', groupContent(GROUP), 18],
-    ['sign-in', signInContent(`/${HOSTILE}`, HOSTILE), 4],
-    ['a message', messageContent(HOSTILE), 4],
-  ])('a hostile name stays a text in all places of %s', (_, content, places) => {
-    const html = pageOf(FRAME, content);
+it.each([
+  ['my jobs', jobsContent(JOBS, { page: 1, repository: HOSTILE, branch: HOSTILE, state: undefined, mine: true }), 14],
+  ['one job', jobContent(ANSWER), 8],
+  ['groups', groupsContent({ checkedAt: AT, groups: [GROUP], broken: [{ group: HOSTILE, problem: HOSTILE }] }), 9],
+  ['one group', groupContent(GROUP), 18],
+  ['sign-in', signInContent(`/${HOSTILE}`, HOSTILE), 4],
+  ['a message', messageContent(HOSTILE), 4],
+])('a hostile name stays a text in all places of %s', (_, content, places) => {
+  const html = pageOf(FRAME, content);
 
-    const shown = html.split('&lt;i id=evil onclick=').length - 1;
-    expect(shown).toBeGreaterThanOrEqual(places);
-    expect(html).not.toMatch(/<i[\s>]/);
-    expect(html).not.toMatch(/<!--/);
-    // The page's own scripts and nothing else.
-    expect(html.match(/<script/g)).toHaveLength(1);
-    expect(html.match(/<title[\s>]/g)?.length).toBeLessThanOrEqual(2);
-    // All attributes end where they should: no quote but those of the page is between them.
-    expect(html.replace(/<[a-z0-9]+(?:\s[\w-]+="[^"<>]*")*\s*\/?>|<\/[a-z0-9]+>|<!doctype html>/gi, '')).not.toMatch(
-      /[<>"]/,
-    );
-  });
+  const shown = html.split('&lt;i id=evil onclick=').length - 1;
+  expect(shown).toBeGreaterThanOrEqual(places);
+  expect(html).not.toMatch(/<i[\s>]/);
+  expect(html).not.toMatch(/<!--/);
+  // The page's own scripts and nothing else.
+  expect(html.match(/<script/g)).toHaveLength(1);
+  expect(html.match(/<title[\s>]/g)?.length).toBeLessThanOrEqual(2);
+  // All attributes end where they should: no quote but those of the page is between them.
+  expect(html.replace(/<[a-z0-9]+(?:\s[\w-]+="[^"<>]*")*\s*\/?>|<\/[a-z0-9]+>|<!doctype html>/gi, '')).not.toMatch(
+    /[<>"]/,
+  );
+});
 
-  it('comes through a whole look as a text, from workflow, runner, pod and filter', async () => {
-    const { cluster, got, signIn, simulator } = await startPage();
-    const { gitea } = simulator;
-    const { jobs } = gitea.push('acme/web', { jobs: [{ key: 'evil', name: HOSTILE, runsOn: ['linux', HOSTILE] }] });
-    gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
-    await until('a Job is there', () => cluster.all('jobs').length === 1);
-    const browser = await signIn('anna');
-    const query = new URLSearchParams({ repository: HOSTILE });
+it('a hostile name comes through a whole look as a text, from workflow, runner, pod and filter', async () => {
+  const { cluster, got, signIn, simulator } = await startPage();
+  const { gitea } = simulator;
+  const { jobs } = gitea.push('acme/web', { jobs: [{ key: 'evil', name: HOSTILE, runsOn: ['linux', HOSTILE] }] });
+  gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+  await until('a Job is there', () => cluster.all('jobs').length === 1);
+  const browser = await signIn('anna');
+  const query = new URLSearchParams({ repository: HOSTILE });
 
-    const pages = await Promise.all(
-      ['/', `/jobs/${jobs[0]?.id}`, '/groups/runners/ci', `/?${query}`].map((path) => got(browser, path)),
-    );
+  const pages = await Promise.all(
+    ['/', `/jobs/${jobs[0]?.id}`, '/groups/runners/ci', `/?${query}`].map((path) => got(browser, path)),
+  );
 
-    for (const { status, text } of pages) {
-      expect(status).toBe(200);
-      expect(text).not.toMatch(/<i[\s>]|\u202e/);
-    }
-    expect(pages[0]?.text).toContain('&lt;i id=evil');
-    expect(pages[0]?.text).toContain('\\u{202e}');
-  });
+  for (const { status, text } of pages) {
+    expect(status).toBe(200);
+    expect(text).not.toMatch(/<i[\s>]|\u202e/);
+  }
+  expect(pages[0]?.text).toContain('&lt;i id=evil');
+  expect(pages[0]?.text).toContain('\\u{202e}');
 });
 
 it('5,000 jobs are pages of a hundred, with all of them counted', async () => {

@@ -19,59 +19,57 @@ async function startAcmePage(over: Parameters<typeof startPage>[0] = {}): Promis
   return rig;
 }
 
-describe('sign-in', () => {
-  it('leads through Gitea with PKCE to the page that was asked for', async () => {
-    const { page, provider, simulator } = await startAcmePage();
-    const [job] = simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] }).jobs;
-    const browser = new Browser();
+it('sign-in leads through Gitea with PKCE to the page that was asked for', async () => {
+  const { page, provider, simulator } = await startAcmePage();
+  const [job] = simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] }).jobs;
+  const browser = new Browser();
 
-    const before = await browser.open(`${page}/jobs/${job?.id}`);
-    const link = /href="(\/sign-in[^"]*)"/.exec(before.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    const after = await browser.open(`${page}${link}`);
+  const before = await browser.open(`${page}/jobs/${job?.id}`);
+  const link = /href="(\/sign-in[^"]*)"/.exec(before.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const after = await browser.open(`${page}${link}`);
 
-    expect(before.status).toBe(401);
-    expect(after.status).toBe(200);
-    expect(after.url).toBe(`${page}/jobs/${job?.id}`);
-    expect(after.text).toContain('acme/web');
-    expect(provider.exchanges).toHaveLength(1);
-    expect(provider.exchanges[0]?.get('code_verifier')?.length).toBeGreaterThan(40);
-  });
+  expect(before.status).toBe(401);
+  expect(after.status).toBe(200);
+  expect(after.url).toBe(`${page}/jobs/${job?.id}`);
+  expect(after.text).toContain('acme/web');
+  expect(provider.exchanges).toHaveLength(1);
+  expect(provider.exchanges[0]?.get('code_verifier')?.length).toBeGreaterThan(40);
+});
 
-  it.each([
-    ['the person says no at Gitea', { refuses: true }, 400, 'Gitea did not confirm this sign-in.'],
-    ['Gitea does not answer', { exchangeFails: 502 }, 503, 'Gitea does not answer'],
-  ])('a sign-in says that it did not work when %s', async (_, what, status, why) => {
-    const { page, provider } = await startAcmePage();
-    Object.assign(provider, what);
+it.each([
+  ['the person says no at Gitea', { refuses: true }, 400, 'Gitea did not confirm this sign-in.'],
+  ['Gitea does not answer', { exchangeFails: 502 }, 503, 'Gitea does not answer'],
+])('a sign-in says that it did not work when %s', async (_, what, status, why) => {
+  const { page, provider } = await startAcmePage();
+  Object.assign(provider, what);
 
-    const got = await new Browser().open(`${page}/sign-in`);
+  const got = await new Browser().open(`${page}/sign-in`);
 
-    expect(got.status).toBe(status);
-    expect(got.text).toContain(why);
-  });
+  expect(got.status).toBe(status);
+  expect(got.text).toContain(why);
+});
 
-  it('a sign-in ends with the button', async () => {
-    const { page, signIn, got } = await startAcmePage();
-    const browser = await signIn('anna');
+it('a sign-in ends with the button', async () => {
+  const { page, signIn, got } = await startAcmePage();
+  const browser = await signIn('anna');
 
-    const out = await browser.ask(`${page}/sign-out`, { method: 'POST', headers: { origin: page } });
+  const out = await browser.ask(`${page}/sign-out`, { method: 'POST', headers: { origin: page } });
 
-    expect(out.status).toBe(303);
-    expect(browser.cookies(page).size).toBe(0);
-    expect((await got(browser, '/')).status).toBe(401);
-  });
+  expect(out.status).toBe(303);
+  expect(browser.cookies(page).size).toBe(0);
+  expect((await got(browser, '/')).status).toBe(401);
+});
 
-  it('a sign-in holds at another replica, which shares nothing with the first but the Secret', async () => {
-    const { page, signIn, replica } = await startAcmePage();
-    const browser = await signIn('anna');
-    const other = await replica();
-    for (const [name, value] of browser.cookies(page)) browser.plant(other, name, value);
+it('a sign-in holds at another replica, which shares nothing with the first but the Secret', async () => {
+  const { page, signIn, replica } = await startAcmePage();
+  const browser = await signIn('anna');
+  const other = await replica();
+  for (const [name, value] of browser.cookies(page)) browser.plant(other, name, value);
 
-    const got = await browser.open(`${other}/`);
+  const got = await browser.open(`${other}/`);
 
-    expect(got.status).toBe(200);
-    expect(got.text).toContain('My jobs');
-  });
+  expect(got.status).toBe(200);
+  expect(got.text).toContain('My jobs');
 });
 
 it('my jobs are those of repositories that the person can read in Gitea, and no others, and are searched by repository', async () => {

@@ -137,171 +137,167 @@ describe('whose a token is', () => {
   });
 });
 
-describe('jobs of a repository', () => {
-  it.each<[Answer, mayRead: boolean, unknown: number]>([
-    [200, true, 0],
-    [403, false, 0],
-    [404, false, 0],
-    [500, false, 1],
-    [NO_ANSWER, false, 1],
-  ])('jobs of a repository may be read after the answer %s: %s', async (answer, mayRead, unknown) => {
-    const { asked, read } = await start({ '/user': [200, ANNA], [tasks('Acme/Web')]: answer });
+it.each<[Answer, mayRead: boolean, unknown: number]>([
+  [200, true, 0],
+  [403, false, 0],
+  [404, false, 0],
+  [500, false, 1],
+  [NO_ANSWER, false, 1],
+])('jobs of a repository may be read after the answer %s: %s', async (answer, mayRead, unknown) => {
+  const { asked, read } = await start({ '/user': [200, ANNA], [tasks('Acme/Web')]: answer });
 
-    const reader = await read(['Acme/Web', 'acme', 'acme/web/x', 'acme/..']);
+  const reader = await read(['Acme/Web', 'acme', 'acme/web/x', 'acme/..']);
 
-    expect(reader).toMatchObject({ login: 'anna', isAdmin: false });
-    expect([reader.mayRead('acme/WEB'), reader.mayRead('acme/other'), reader.mayRead('acme')]).toEqual([
-      mayRead,
-      false,
-      false,
-    ]);
-    // No repository has the other three names: Gitea is not asked, and says nothing of them.
-    expect(reader.unknown).toBe(unknown + 3);
-    expect(asked).toEqual(['/user', tasks('Acme/Web')]);
-  });
-
-  it('jobs of a repository are not shown to a site administrator whose token may not read them', async () => {
-    const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200, [tasks('acme/web')]: 403 });
-
-    const reader = await read(['acme/web']);
-
-    expect([reader.isAdmin, reader.mayRead('acme/web')]).toEqual([true, false]);
-  });
-
-  it('jobs of a repository are asked again after two minutes, and forgotten after four', async () => {
-    const { answers, asked, clock, queues, read } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 200 });
-    await read(['acme/web']);
-    await clock.pass(119_999);
-    const before = await read(['acme/web']);
-    expect([before.mayRead('acme/web'), asked.length, [...queues]]).toEqual([true, 2, [QUEUES.rights]]);
-
-    answers[tasks('acme/web')] = 500;
-    await clock.pass(1);
-    expect((await read(['acme/web'])).mayRead('acme/web')).toBe(true);
-    await clock.pass(120_001);
-    const late = await read(['acme/web']);
-    expect([late.mayRead('acme/web'), late.unknown, late.rights === before.rights]).toEqual([false, 1, false]);
-  });
-
-  it('jobs of a repository are those of the token, unless its person has signed in', async () => {
-    const { asked, read } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 200 });
-    await read(['acme/web'], {}, SIGNED_IN);
-    await read(['acme/web'], {}, { ...SIGNED_IN, token: 'of-another-session' });
-    expect(asked.filter((path) => path !== '/user')).toHaveLength(1);
-
-    await read(['acme/web']);
-    await read(['acme/web'], {}, { token: 'for-less' });
-    expect(asked.filter((path) => path !== '/user')).toHaveLength(3);
-  });
-
-  it('ask eight questions at once, and 300 in one visit', async () => {
-    const { asked, most, read } = await start({ '/user': [200, ANNA] });
-    const many = Array.from({ length: 302 }, (_, index) => `acme/r${index}`);
-
-    const first = await read(many);
-    expect([asked.length - 1, most(), first.unknown]).toEqual([300, 8, 2]);
-    expect((await read(many)).unknown).toBe(0);
-    expect(asked.length - 1).toBe(302);
-  });
-
-  it('ask on for five seconds', async () => {
-    const { asked, clock, gate, read } = await start({ '/user': [200, ANNA] });
-    await read([]);
-    gate.hold = new Promise((done) => clock.after(5_000, done));
-    const reading = read(Array.from({ length: 20 }, (_, index) => `acme/r${index}`));
-    await clock.pass(5_000);
-
-    expect((await reading).unknown).toBe(12);
-    expect(asked).toHaveLength(1 + 8);
-  });
-
-  it('end the visit when Gitea does not know the token any more', async () => {
-    const { read, rights } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 401 });
-
-    await expect(read(['acme/web'])).rejects.toBeInstanceOf(NotSignedIn);
-    expect(rights.loginOf('pat')).toBeUndefined();
-  });
+  expect(reader).toMatchObject({ login: 'anna', isAdmin: false });
+  expect([reader.mayRead('acme/WEB'), reader.mayRead('acme/other'), reader.mayRead('acme')]).toEqual([
+    mayRead,
+    false,
+    false,
+  ]);
+  // No repository has the other three names: Gitea is not asked, and says nothing of them.
+  expect(reader.unknown).toBe(unknown + 3);
+  expect(asked).toEqual(['/user', tasks('Acme/Web')]);
 });
 
-describe('a group', () => {
-  const ORG: Scope = { kind: 'org', org: 'acme' };
-  const REPO: Scope = { kind: 'repo', owner: 'acme', repo: 'web' };
-  const OF_ANNA = '/users/anna/orgs/acme/permissions';
+it('jobs of a repository are not shown to a site administrator whose token may not read them', async () => {
+  const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200, [tasks('acme/web')]: 403 });
 
-  it.each<[string, Scope, Record<string, Answer>, boolean]>([
-    ['of an organization she owns', ORG, { [OF_ANNA]: [200, { is_owner: true }] }, true],
-    ['of one that she administrates only', ORG, { [OF_ANNA]: [200, { is_owner: false, is_admin: true }] }, false],
-    ['of one that Gitea does not tell', ORG, { [OF_ANNA]: [403, { is_owner: true }] }, false],
-    [
-      'of one that has another name now',
-      { ...ORG, now: 'acme-inc' },
-      { '/users/anna/orgs/acme-inc/permissions': [200, { is_owner: true }] },
-      true,
-    ],
-    ['of one whose old name she has', { ...ORG, now: 'acme-inc' }, { [OF_ANNA]: [200, { is_owner: true }] }, false],
-    ['of an odd organization', { kind: 'org', org: '..' }, {}, false],
-    ['of an odd name of now', { ...ORG, now: '..' }, { [OF_ANNA]: [200, { is_owner: true }] }, false],
-    ['of her repository', REPO, { '/repos/acme/web': [200, { permissions: { admin: true } }] }, true],
-    ['of one that she may write', REPO, { '/repos/acme/web': [200, { permissions: { admin: false } }] }, false],
-    ['of an odd repository', { ...REPO, repo: '..' }, {}, false],
-    ['of an odd owner', { ...REPO, owner: '..' }, {}, false],
-    ['of her own', { kind: 'user', user: 'Anna' }, {}, true],
-    ['of her own, by the name of now', { kind: 'user', user: 'old', now: 'anna' }, {}, true],
-    ['of her old name', { kind: 'user', user: 'anna', now: 'other' }, {}, false],
-    ['of another', { kind: 'user', user: 'bert' }, {}, false],
-    ['of all', { kind: 'global' }, {}, false],
-  ])('a group %s shows whether she owns it', async (_, scope, answers, owns) => {
-    const { asked, read } = await start({ '/user': [200, ANNA], ...answers });
+  const reader = await read(['acme/web']);
 
-    const reader = await read([], { 'runners/ci': scope });
-    // Gitea is not asked about a name that no user can have.
-    if (JSON.stringify(scope).includes('..')) expect(asked).toEqual(['/user']);
+  expect([reader.isAdmin, reader.mayRead('acme/web')]).toEqual([true, false]);
+});
 
-    expect(reader.owns('runners/ci')).toBe(owns);
-    // A group with an invalid spec has no owner.
-    expect(reader.owns('runners/broken')).toBe(false);
-  });
+it('jobs of a repository are asked again after two minutes, and forgotten after four', async () => {
+  const { answers, asked, clock, queues, read } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 200 });
+  await read(['acme/web']);
+  await clock.pass(119_999);
+  const before = await read(['acme/web']);
+  expect([before.mayRead('acme/web'), asked.length, [...queues]]).toEqual([true, 2, [QUEUES.rights]]);
 
-  it.each<[string, Scope, Record<string, Answer>, boolean]>([
-    ['of an organization', ORG, { '/orgs/acme': 200 }, true],
-    ['of one that is no more', ORG, {}, false],
-    ['of one that has another name now', { ...ORG, now: 'acme-inc' }, { '/orgs/acme-inc': 200 }, true],
-    ['of a repository', REPO, { '/repos/acme/web': [200, { permissions: { admin: true } }] }, true],
-    ['of a repository that the token may not read', REPO, {}, false],
-    ['of a user', { kind: 'user', user: 'bert' }, {}, true],
-    ['of all', { kind: 'global' }, {}, true],
-  ])('a group is seen by a site administrator: %s', async (_, scope, answers, owns) => {
-    const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200, ...answers });
+  answers[tasks('acme/web')] = 500;
+  await clock.pass(1);
+  expect((await read(['acme/web'])).mayRead('acme/web')).toBe(true);
+  await clock.pass(120_001);
+  const late = await read(['acme/web']);
+  expect([late.mayRead('acme/web'), late.unknown, late.rights === before.rights]).toEqual([false, 1, false]);
+});
 
-    const reader = await read([], { 'runners/ci': scope });
+it('jobs of a repository are those of the token, unless its person has signed in', async () => {
+  const { asked, read } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 200 });
+  await read(['acme/web'], {}, SIGNED_IN);
+  await read(['acme/web'], {}, { ...SIGNED_IN, token: 'of-another-session' });
+  expect(asked.filter((path) => path !== '/user')).toHaveLength(1);
 
-    expect([reader.owns('runners/ci'), reader.owns('runners/broken'), reader.isAdmin]).toEqual([owns, true, true]);
-  });
+  await read(['acme/web']);
+  await read(['acme/web'], {}, { token: 'for-less' });
+  expect(asked.filter((path) => path !== '/user')).toHaveLength(3);
+});
 
-  it('a group is not asked for one whose name cannot be written in a path', async () => {
-    const { asked, read } = await start({ '/user': [200, { id: 7, login: '..' }] });
+it('jobs of a repository ask eight questions at once, and 300 in one visit', async () => {
+  const { asked, most, read } = await start({ '/user': [200, ANNA] });
+  const many = Array.from({ length: 302 }, (_, index) => `acme/r${index}`);
 
-    expect((await read([], { 'runners/ci': ORG })).owns('runners/ci')).toBe(false);
-    expect(asked).toEqual(['/user']);
-  });
+  const first = await read(many);
+  expect([asked.length - 1, most(), first.unknown]).toEqual([300, 8, 2]);
+  expect((await read(many)).unknown).toBe(0);
+  expect(asked.length - 1).toBe(302);
+});
 
-  it('a group is not seen any more by one who administrated Gitea two minutes ago, though organizations were readable then', async () => {
-    const { answers, clock, read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200 });
-    const wanted = { 'runners/ci': { kind: 'global' } } as const;
-    expect((await read([], wanted)).owns('runners/ci')).toBe(true);
-    answers['/user'] = [200, { ...ADMIN, is_admin: false }];
-    await clock.pass(120_000);
+it('jobs of a repository ask on for five seconds', async () => {
+  const { asked, clock, gate, read } = await start({ '/user': [200, ANNA] });
+  await read([]);
+  gate.hold = new Promise((done) => clock.after(5_000, done));
+  const reading = read(Array.from({ length: 20 }, (_, index) => `acme/r${index}`));
+  await clock.pass(5_000);
 
-    const reader = await read([], wanted);
+  expect((await reading).unknown).toBe(12);
+  expect(asked).toHaveLength(1 + 8);
+});
 
-    expect([reader.isAdmin, reader.owns('runners/ci'), reader.owns('runners/broken')]).toEqual([false, false, false]);
-  });
+it('jobs of a repository end the visit when Gitea does not know the token any more', async () => {
+  const { read, rights } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 401 });
 
-  it('a group is not seen by a site administrator whose token may not read organizations', async () => {
-    const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 403 });
+  await expect(read(['acme/web'])).rejects.toBeInstanceOf(NotSignedIn);
+  expect(rights.loginOf('pat')).toBeUndefined();
+});
 
-    const reader = await read([], { 'runners/ci': { kind: 'global' } });
+const ORG: Scope = { kind: 'org', org: 'acme' };
+const REPO: Scope = { kind: 'repo', owner: 'acme', repo: 'web' };
+const OF_ANNA = '/users/anna/orgs/acme/permissions';
 
-    expect([reader.owns('runners/ci'), reader.owns('runners/broken'), reader.isAdmin]).toEqual([false, false, false]);
-  });
+it.each<[string, Scope, Record<string, Answer>, boolean]>([
+  ['of an organization she owns', ORG, { [OF_ANNA]: [200, { is_owner: true }] }, true],
+  ['of one that she administrates only', ORG, { [OF_ANNA]: [200, { is_owner: false, is_admin: true }] }, false],
+  ['of one that Gitea does not tell', ORG, { [OF_ANNA]: [403, { is_owner: true }] }, false],
+  [
+    'of one that has another name now',
+    { ...ORG, now: 'acme-inc' },
+    { '/users/anna/orgs/acme-inc/permissions': [200, { is_owner: true }] },
+    true,
+  ],
+  ['of one whose old name she has', { ...ORG, now: 'acme-inc' }, { [OF_ANNA]: [200, { is_owner: true }] }, false],
+  ['of an odd organization', { kind: 'org', org: '..' }, {}, false],
+  ['of an odd name of now', { ...ORG, now: '..' }, { [OF_ANNA]: [200, { is_owner: true }] }, false],
+  ['of her repository', REPO, { '/repos/acme/web': [200, { permissions: { admin: true } }] }, true],
+  ['of one that she may write', REPO, { '/repos/acme/web': [200, { permissions: { admin: false } }] }, false],
+  ['of an odd repository', { ...REPO, repo: '..' }, {}, false],
+  ['of an odd owner', { ...REPO, owner: '..' }, {}, false],
+  ['of her own', { kind: 'user', user: 'Anna' }, {}, true],
+  ['of her own, by the name of now', { kind: 'user', user: 'old', now: 'anna' }, {}, true],
+  ['of her old name', { kind: 'user', user: 'anna', now: 'other' }, {}, false],
+  ['of another', { kind: 'user', user: 'bert' }, {}, false],
+  ['of all', { kind: 'global' }, {}, false],
+])('a group %s shows whether she owns it', async (_, scope, answers, owns) => {
+  const { asked, read } = await start({ '/user': [200, ANNA], ...answers });
+
+  const reader = await read([], { 'runners/ci': scope });
+  // Gitea is not asked about a name that no user can have.
+  if (JSON.stringify(scope).includes('..')) expect(asked).toEqual(['/user']);
+
+  expect(reader.owns('runners/ci')).toBe(owns);
+  // A group with an invalid spec has no owner.
+  expect(reader.owns('runners/broken')).toBe(false);
+});
+
+it.each<[string, Scope, Record<string, Answer>, boolean]>([
+  ['of an organization', ORG, { '/orgs/acme': 200 }, true],
+  ['of one that is no more', ORG, {}, false],
+  ['of one that has another name now', { ...ORG, now: 'acme-inc' }, { '/orgs/acme-inc': 200 }, true],
+  ['of a repository', REPO, { '/repos/acme/web': [200, { permissions: { admin: true } }] }, true],
+  ['of a repository that the token may not read', REPO, {}, false],
+  ['of a user', { kind: 'user', user: 'bert' }, {}, true],
+  ['of all', { kind: 'global' }, {}, true],
+])('a group is seen by a site administrator: %s', async (_, scope, answers, owns) => {
+  const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200, ...answers });
+
+  const reader = await read([], { 'runners/ci': scope });
+
+  expect([reader.owns('runners/ci'), reader.owns('runners/broken'), reader.isAdmin]).toEqual([owns, true, true]);
+});
+
+it('a group is not asked for one whose name cannot be written in a path', async () => {
+  const { asked, read } = await start({ '/user': [200, { id: 7, login: '..' }] });
+
+  expect((await read([], { 'runners/ci': ORG })).owns('runners/ci')).toBe(false);
+  expect(asked).toEqual(['/user']);
+});
+
+it('a group is not seen any more by one who administrated Gitea two minutes ago, though organizations were readable then', async () => {
+  const { answers, clock, read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200 });
+  const wanted = { 'runners/ci': { kind: 'global' } } as const;
+  expect((await read([], wanted)).owns('runners/ci')).toBe(true);
+  answers['/user'] = [200, { ...ADMIN, is_admin: false }];
+  await clock.pass(120_000);
+
+  const reader = await read([], wanted);
+
+  expect([reader.isAdmin, reader.owns('runners/ci'), reader.owns('runners/broken')]).toEqual([false, false, false]);
+});
+
+it('a group is not seen by a site administrator whose token may not read organizations', async () => {
+  const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 403 });
+
+  const reader = await read([], { 'runners/ci': { kind: 'global' } });
+
+  expect([reader.owns('runners/ci'), reader.owns('runners/broken'), reader.isAdmin]).toEqual([false, false, false]);
 });

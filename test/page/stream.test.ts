@@ -1,6 +1,6 @@
 /** Streams of live updates, with a looker that counts who watches. */
 import { get, type IncomingMessage } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { pageRequests } from '../../src/page/server.ts';
 import { sessionsOf } from '../../src/page/session.ts';
 import { systemClock } from '../../src/shared/clock.ts';
@@ -43,30 +43,28 @@ async function startStreams({ looks = 0 } = {}) {
   return { open, watchers };
 }
 
-describe('a stream of live updates', () => {
-  it('a stream of live updates that ends leaves nobody who looks', async () => {
-    const { open, watchers } = await startStreams();
-    const stream = await open();
-    await until('it looks', () => watchers.size === 1);
+it('a stream of live updates that ends leaves nobody who looks', async () => {
+  const { open, watchers } = await startStreams();
+  const stream = await open();
+  await until('it looks', () => watchers.size === 1);
 
-    stream.destroy();
+  stream.destroy();
 
-    await until('it looks no more', () => watchers.size === 0);
-  });
+  await until('it looks no more', () => watchers.size === 0);
+});
 
-  it('a stream of live updates ends when its reader does not take what is sent, and no more is kept for him', async () => {
-    const { open, watchers } = await startStreams({ looks: 10_000 });
+it('a stream of live updates ends when its reader does not take what is sent, and no more is kept for him', async () => {
+  const { open, watchers } = await startStreams({ looks: 10_000 });
 
-    const stream = await open();
-    let got = 0;
-    for await (const chunk of stream) {
-      got += (chunk as Buffer).length;
-      if (got > 100_000) break;
-    }
+  const stream = await open();
+  let got = 0;
+  for await (const chunk of stream) {
+    got += (chunk as Buffer).length;
+    if (got > 100_000) break;
+  }
 
-    // Bytes of half a megabyte.
-    expect(got).toBeGreaterThan(8_000);
-    expect(got).toBeLessThan(32_000);
-    expect(watchers.size).toBe(0);
-  });
+  // Bytes of half a megabyte.
+  expect(got).toBeGreaterThan(8_000);
+  expect(got).toBeLessThan(32_000);
+  expect(watchers.size).toBe(0);
 });

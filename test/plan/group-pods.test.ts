@@ -70,99 +70,93 @@ it.each(['secretRef: {name: kept, key: k}', 'name: kept\n    key: k'])(
   },
 );
 
-describe('the hash of the template', () => {
-  it('changes with the podTemplate', async () => {
-    const hashes = await Promise.all(['', TEMPLATE, TEMPLATE.replace('ssd', 'hdd')].map(hashOf));
+it('the hash of the template changes with the podTemplate', async () => {
+  const hashes = await Promise.all(['', TEMPLATE, TEMPLATE.replace('ssd', 'hdd')].map(hashOf));
 
-    expect(new Set(hashes).size).toBe(3);
-  });
+  expect(new Set(hashes).size).toBe(3);
+});
 
-  it('the hash of the template does not show how the podTemplate is written down', async () => {
-    const other = `
+it('the hash of the template does not show how the podTemplate is written down', async () => {
+  const other = `
   podTemplate:
     spec: {"nodeSelector": {zone: "a", disk: 'ssd'}}
     metadata:
       labels: {a: b, team: web}
 `;
 
-    expect(await hashOf(other)).toBe(await hashOf(TEMPLATE));
-  });
+  expect(await hashOf(other)).toBe(await hashOf(TEMPLATE));
+});
 
-  it('the hash of the template is the same with an empty podTemplate, and with any profile that the pod meets', async () => {
-    const [plain, ...others] = await Promise.all(
-      ['', '  podTemplate: {}\n', '  securityProfile: restricted\n', '  securityProfile: baseline\n'].map(hashOf),
-    );
+it('the hash of the template is the same with an empty podTemplate, and with any profile that the pod meets', async () => {
+  const [plain, ...others] = await Promise.all(
+    ['', '  podTemplate: {}\n', '  securityProfile: restricted\n', '  securityProfile: baseline\n'].map(hashOf),
+  );
 
-    expect(others).toEqual([plain, plain, plain]);
-  });
+  expect(others).toEqual([plain, plain, plain]);
+});
 
-  it('the hash of the template is the same in generate and in serve', async () => {
-    const spec = `  podTemplate: ${JSON.stringify(FULL_TEMPLATE)}\n  containerMode: dind\n`;
-    const files = await readFiles({ 'ci.yaml': yamlOf(spec) });
-    const [group] = files.groups;
-    const pods = await podsOf(files);
-    if (!group || !pods) throw new Error('no group with a pod of its own');
+it('the hash of the template is the same in generate and in serve', async () => {
+  const spec = `  podTemplate: ${JSON.stringify(FULL_TEMPLATE)}\n  containerMode: dind\n`;
+  const files = await readFiles({ 'ci.yaml': yamlOf(spec) });
+  const [group] = files.groups;
+  const pods = await podsOf(files);
+  if (!group || !pods) throw new Error('no group with a pod of its own');
 
-    expect(templateHash(group, pods.finish)).toBe(templateHash(group, finishOwn));
-    await pods.check();
-  });
+  expect(templateHash(group, pods.finish)).toBe(templateHash(group, finishOwn));
+  await pods.check();
 });
 
 /** A podTemplate whose pod has these fields. */
 const template = (pod: object): string => `  podTemplate: ${JSON.stringify({ spec: pod })}\n`;
 const ofRunner = (fields: object): string => template({ containers: [{ name: 'runner', ...fields }] });
 
-describe('all podTemplates together', () => {
-  const long = `  podTemplate: {metadata: {annotations: {example.com/a: ${'x'.repeat(131_000)}}}}\n`;
-  const many = async (count: number) => {
-    const one = await read(long);
-    const groups = Array.from({ length: count }, (_, index) => ({ ...one, name: `g${index}` }));
-    const pods = await podsOf({ groups, sources: new Map() });
-    for (const group of groups) templateHash(group, pods?.finish);
-    await pods?.check();
-  };
+const long = `  podTemplate: {metadata: {annotations: {example.com/a: ${'x'.repeat(131_000)}}}}\n`;
+const many = async (count: number) => {
+  const one = await read(long);
+  const groups = Array.from({ length: count }, (_, index) => ({ ...one, name: `g${index}` }));
+  const pods = await podsOf({ groups, sources: new Map() });
+  for (const group of groups) templateHash(group, pods?.finish);
+  await pods?.check();
+};
 
-  it('all podTemplates together are refused beyond 16 MiB, with what to do', async () => {
-    await expect(many(129)).rejects.toThrow(/^.*\n.*podTemplates together longer than 16777216 characters: shorten/);
-  });
-
-  it('all podTemplates together are fine below it', async () => {
-    await expect(many(127)).resolves.toBeUndefined();
-  });
+it('all podTemplates together are refused beyond 16 MiB, with what to do', async () => {
+  await expect(many(129)).rejects.toThrow(/^.*\n.*podTemplates together longer than 16777216 characters: shorten/);
 });
 
-describe('the init container that registers', () => {
-  it('the init container that registers has the image, pull policy, resources and user of the runner', async () => {
-    const fields = {
-      image: 'registry.example.com/runner:1',
-      imagePullPolicy: 'Always',
-      resources: { limits: { memory: '1Gi' } },
-      securityContext: { runAsUser: 2000, runAsGroup: 2000 },
-    };
-    const { register, runner } = await containers(ofRunner(fields));
+it('all podTemplates together are fine below it', async () => {
+  await expect(many(127)).resolves.toBeUndefined();
+});
 
-    for (const container of [register, runner]) {
-      expect(container).toMatchObject(fields);
-      expect(container?.securityContext).toMatchObject({ allowPrivilegeEscalation: false });
-    }
-  });
+it('the init container that registers has the image, pull policy, resources and user of the runner', async () => {
+  const fields = {
+    image: 'registry.example.com/runner:1',
+    imagePullPolicy: 'Always',
+    resources: { limits: { memory: '1Gi' } },
+    securityContext: { runAsUser: 2000, runAsGroup: 2000 },
+  };
+  const { register, runner } = await containers(ofRunner(fields));
 
-  it('the init container that registers has no user either when the runner has none, as OpenShift wants it', async () => {
-    const { register } = await containers(ofRunner({ securityContext: { runAsUser: null, runAsGroup: null } }));
+  for (const container of [register, runner]) {
+    expect(container).toMatchObject(fields);
+    expect(container?.securityContext).toMatchObject({ allowPrivilegeEscalation: false });
+  }
+});
 
-    expect(register?.securityContext).not.toHaveProperty('runAsUser');
-    expect(register?.securityContext).not.toHaveProperty('runAsGroup');
-    expect(register?.securityContext).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ['ALL'] } });
-  });
+it('the init container that registers has no user either when the runner has none, as OpenShift wants it', async () => {
+  const { register } = await containers(ofRunner({ securityContext: { runAsUser: null, runAsGroup: null } }));
 
-  it('the init container that registers gets no privileges of a privileged runner', async () => {
-    const privileged = ofRunner({ securityContext: { privileged: true, runAsUser: 1001 } });
-    const { register, runner } = await containers(`${privileged}  containerMode: dind-rootless\n`);
+  expect(register?.securityContext).not.toHaveProperty('runAsUser');
+  expect(register?.securityContext).not.toHaveProperty('runAsGroup');
+  expect(register?.securityContext).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ['ALL'] } });
+});
 
-    expect(runner?.securityContext).toMatchObject({ privileged: true, runAsUser: 1001 });
-    expect(register?.securityContext).toMatchObject({ allowPrivilegeEscalation: false, runAsUser: 1001 });
-    expect(register?.securityContext).not.toHaveProperty('privileged');
-  });
+it('the init container that registers gets no privileges of a privileged runner', async () => {
+  const privileged = ofRunner({ securityContext: { privileged: true, runAsUser: 1001 } });
+  const { register, runner } = await containers(`${privileged}  containerMode: dind-rootless\n`);
+
+  expect(runner?.securityContext).toMatchObject({ privileged: true, runAsUser: 1001 });
+  expect(register?.securityContext).toMatchObject({ allowPrivilegeEscalation: false, runAsUser: 1001 });
+  expect(register?.securityContext).not.toHaveProperty('privileged');
 });
 
 const DIND = '  containerMode: dind\n';

@@ -26,137 +26,135 @@ function planOf(given: PlanInput) {
   return planning.plan;
 }
 
-describe('the plan of an Application', () => {
-  it('the plan of an Application counts what waits for a group and what holds it back', () => {
-    const plan = planOf(input(sighted()));
+it('the plan of an Application counts what waits for a group and what holds it back', () => {
+  const plan = planOf(input(sighted()));
 
-    expect(countsOf(plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
-    expect(countsOf(plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
+  expect(countsOf(plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
+  expect(countsOf(plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
+});
+
+it('the plan of an Application keeps idle runners by the calendar: from one minute to the next, and no longer', () => {
+  const hours = { runners: 2, from: '07:00', to: '19:00', days: ['Sat' as const], timeZone: 'Asia/Kolkata' };
+  const timed = runnerGroup({ idleSchedule: [hours] });
+  const idleAt = (time: string): number => {
+    const around = input(sighted({ group: timed, look: { jobs: [], runners: [] } }));
+    return planOf({ ...around, nowMs: Date.parse(time) }).runners.length;
+  };
+
+  const times = ['06:59:59', '07:00:00', '18:59:59', '19:00:00'].map((time) => `2026-11-21T${time}+05:30`);
+  expect(times.map(idleAt)).toEqual([0, 2, 2, 0]);
+});
+
+it('the plan of an Application waits until every scope was looked at', () => {
+  const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
+
+  expect(planSeen(input(sighted(), unseen))).toEqual({ is: 'waiting' });
+});
+
+it('the plan of an Application is for Gitea’s time, and for a cluster that was seen a moment before', () => {
+  const clockOf = clocksAhead(60_000, 60_000);
+  const planning = planSeen({ ...input(sighted()), clockOf, application: 'ci' });
+  if (planning.is !== 'planned' || planning.seen?.evidence.cluster.is !== 'seen') throw new Error('no plan');
+
+  expect([planning.atMs, planning.seen.evidence.nowMs]).toEqual([NOW + 60_000, NOW + 60_000]);
+  expect(planning.seen.evidence.cluster.listedAtMs).toBe(NOW + 55_000);
+  expect(planning.seen.evidence.application).toBe('ci');
+});
+
+it('the plan of an Application has no runner for a group that is suspended in the cluster, and knows what is said there', () => {
+  const suspended = new Map([['runners/ci', 'since noon']]);
+  const planning = planSeen({ ...input(sighted()), suspended });
+
+  expect(planning).toMatchObject({ is: 'planned', plan: { runners: [] }, seen: { suspended } });
+});
+
+it('the plan of an Application is made where no cluster was looked at, also of no group', () => {
+  const seen = { ...input(), cluster: undefined };
+
+  expect(planSeen(seen)).toMatchObject({ is: 'planned', seen: { evidence: { cluster: { is: 'unseen' } } } });
+  expect(planSeen(seen)).not.toHaveProperty('seen.evidence.application');
+});
+
+it('the plan of an Application is none when its groups cannot be planned together', () => {
+  const warm = runnerGroup({ minIdleRunners: 10_001 });
+
+  expect(() => planSeen(input(sighted({ group: warm })))).toThrow(
+    expect.objectContaining({ code: 'GR-INPUT-93', exit: 2 }),
+  );
+});
+
+describe('one of whose groups is in trouble, as in generate', () => {
+  const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
+  const two = runnerGroup({ name: 'two' });
+  const dead = sighted({ group: two, lookKey: 'other', look: failure });
+  const name = runnerName('', { namespace: 'runners', name: 'two', origin: ORIGIN, templateHash: 't' }, job(9), 0);
+  const running = live(name, 'running');
+  const kept = expect.objectContaining({ runner: name, because: 'group-in-trouble', skip: true });
+  const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
+  const denied = new Failure('GR-POLICY-04', 3, 'denied.', 'policy');
+  const broken = { namespace: 'runners', name: 'two', failure: new Failure('GR-INPUT-91', 2, 'wrong.') };
+
+  it.each([
+    ['Gitea is down', input(sighted(), dead)],
+    ['spec is not valid', { ...input(sighted()), broken: [broken] }],
+    ['token is bound to another Gitea', input(sighted(), { ...dead, look: refusal })],
+    ['image is not allowed by the policy', input(sighted(), { ...dead, look: denied })],
+  ])('a group whose %s keeps its Jobs, and the others are planned', (_, given) => {
+    const alone = planOf(input(sighted()));
+    const plan = planOf(beside(given, running));
+
+    expect(plan.runners).toHaveLength(alone.runners.length + 1);
+    expect(plan.runners).toEqual(expect.arrayContaining([kept, ...alone.runners]));
+    expect(plan.jobs).toEqual(alone.jobs);
   });
 
-  it('the plan of an Application keeps idle runners by the calendar: from one minute to the next, and no longer', () => {
-    const hours = { runners: 2, from: '07:00', to: '19:00', days: ['Sat' as const], timeZone: 'Asia/Kolkata' };
-    const timed = runnerGroup({ idleSchedule: [hours] });
-    const idleAt = (time: string): number => {
-      const around = input(sighted({ group: timed, look: { jobs: [], runners: [] } }));
-      return planOf({ ...around, nowMs: Date.parse(time) }).runners.length;
+  it('a group in trouble whose Gitea has another clock changes nothing for the others', () => {
+    const far = sighted({ group: { ...two, giteaUrl: 'https://far.example.com' }, lookKey: 'far' });
+    const ofGitea = clocksAhead(60_000, 60_000);
+    const clockOf = (origin: string) => ofGitea(origin) ?? { leastMs: -5_000, mostMs: -5_000 };
+    const atMs = (...groups: readonly SeenGroup[]) => {
+      const planning = planSeen({ ...input(...groups), clockOf });
+      return planning.is === 'planned' ? planning.atMs : undefined;
     };
 
-    const times = ['06:59:59', '07:00:00', '18:59:59', '19:00:00'].map((time) => `2026-11-21T${time}+05:30`);
-    expect(times.map(idleAt)).toEqual([0, 2, 2, 0]);
+    expect(atMs(sighted(), far)).toBe(NOW);
+    expect(atMs(sighted(), { ...far, look: failure })).toBe(NOW + 60_000);
   });
 
-  it('the plan of an Application waits until every scope was looked at', () => {
-    const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
-
-    expect(planSeen(input(sighted(), unseen))).toEqual({ is: 'waiting' });
+  it('the plan of an Application fails as a whole when no group is left', () => {
+    expect(planSeen(input(dead))).toEqual({ is: 'failed', failure });
+    expect(planSeen({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
   });
 
-  it('the plan of an Application is for Gitea’s time, and for a cluster that was seen a moment before', () => {
-    const clockOf = clocksAhead(60_000, 60_000);
-    const planning = planSeen({ ...input(sighted()), clockOf, application: 'ci' });
-    if (planning.is !== 'planned' || planning.seen?.evidence.cluster.is !== 'seen') throw new Error('no plan');
+  const unread = new Failure('GR-POLICY-05', 2, 'the policy cannot be read.', 'policy');
 
-    expect([planning.atMs, planning.seen.evidence.nowMs]).toEqual([NOW + 60_000, NOW + 60_000]);
-    expect(planning.seen.evidence.cluster.listedAtMs).toBe(NOW + 55_000);
-    expect(planning.seen.evidence.application).toBe('ci');
+  it('the plan of an Application fails as a whole when the trouble is not its own', () => {
+    expect(planSeen(input(sighted(), { ...dead, look: unread }))).toEqual({ is: 'failed', failure: unread });
   });
 
-  it('the plan of an Application has no runner for a group that is suspended in the cluster, and knows what is said there', () => {
-    const suspended = new Map([['runners/ci', 'since noon']]);
-    const planning = planSeen({ ...input(sighted()), suspended });
+  it('plans its groups although groups of another namespace, which name it, may not be served', () => {
+    const theirs = live('evil-9-1-0000cafe', 'running', { namespace: 'evil' });
+    const alone = planOf(input(sighted()));
+    const evil = { ...dead.group, namespace: 'evil', name: 'evil' };
+    const other = sighted();
 
-    expect(planning).toMatchObject({ is: 'planned', plan: { runners: [] }, seen: { suspended } });
+    for (const over of [
+      input(sighted(), { ...dead, group: evil, look: unread }),
+      input(sighted(), { ...dead, group: evil, look: unread }, { ...other, group: { ...evil, name: 'beside' } }),
+      { ...input(sighted()), broken: [{ ...broken, namespace: 'evil', name: 'evil' }] },
+    ])
+      expect(planOf(beside(over, theirs)).jobs).toEqual(alone.jobs);
   });
+});
 
-  it('the plan of an Application is made where no cluster was looked at, also of no group', () => {
-    const seen = { ...input(), cluster: undefined };
+it('the plan of an Application takes no notice of Jobs in namespaces that are not its own', () => {
+  const name = planOf(input(sighted())).runners[0]?.runner ?? '';
+  const starting = live(name, 'starting');
+  const elsewhere = live(name, 'starting', { namespace: 'other' });
+  const by = (runner: LiveJob) => planOf(beside(input(sighted()), runner)).runners.map(({ because }) => because);
 
-    expect(planSeen(seen)).toMatchObject({ is: 'planned', seen: { evidence: { cluster: { is: 'unseen' } } } });
-    expect(planSeen(seen)).not.toHaveProperty('seen.evidence.application');
-  });
-
-  it('the plan of an Application is none when its groups cannot be planned together', () => {
-    const warm = runnerGroup({ minIdleRunners: 10_001 });
-
-    expect(() => planSeen(input(sighted({ group: warm })))).toThrow(
-      expect.objectContaining({ code: 'GR-INPUT-93', exit: 2 }),
-    );
-  });
-
-  describe('one of whose groups is in trouble, as in generate', () => {
-    const failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
-    const two = runnerGroup({ name: 'two' });
-    const dead = sighted({ group: two, lookKey: 'other', look: failure });
-    const name = runnerName('', { namespace: 'runners', name: 'two', origin: ORIGIN, templateHash: 't' }, job(9), 0);
-    const running = live(name, 'running');
-    const kept = expect.objectContaining({ runner: name, because: 'group-in-trouble', skip: true });
-    const refusal = new Failure('GR-TOKEN-04', 3, 'bound to another Gitea.', 'token-unusable');
-    const denied = new Failure('GR-POLICY-04', 3, 'denied.', 'policy');
-    const broken = { namespace: 'runners', name: 'two', failure: new Failure('GR-INPUT-91', 2, 'wrong.') };
-
-    it.each([
-      ['Gitea is down', input(sighted(), dead)],
-      ['spec is not valid', { ...input(sighted()), broken: [broken] }],
-      ['token is bound to another Gitea', input(sighted(), { ...dead, look: refusal })],
-      ['image is not allowed by the policy', input(sighted(), { ...dead, look: denied })],
-    ])('a group whose %s keeps its Jobs, and the others are planned', (_, given) => {
-      const alone = planOf(input(sighted()));
-      const plan = planOf(beside(given, running));
-
-      expect(plan.runners).toHaveLength(alone.runners.length + 1);
-      expect(plan.runners).toEqual(expect.arrayContaining([kept, ...alone.runners]));
-      expect(plan.jobs).toEqual(alone.jobs);
-    });
-
-    it('a group in trouble whose Gitea has another clock changes nothing for the others', () => {
-      const far = sighted({ group: { ...two, giteaUrl: 'https://far.example.com' }, lookKey: 'far' });
-      const ofGitea = clocksAhead(60_000, 60_000);
-      const clockOf = (origin: string) => ofGitea(origin) ?? { leastMs: -5_000, mostMs: -5_000 };
-      const atMs = (...groups: readonly SeenGroup[]) => {
-        const planning = planSeen({ ...input(...groups), clockOf });
-        return planning.is === 'planned' ? planning.atMs : undefined;
-      };
-
-      expect(atMs(sighted(), far)).toBe(NOW);
-      expect(atMs(sighted(), { ...far, look: failure })).toBe(NOW + 60_000);
-    });
-
-    it('the plan of an Application fails as a whole when no group is left', () => {
-      expect(planSeen(input(dead))).toEqual({ is: 'failed', failure });
-      expect(planSeen({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
-    });
-
-    const unread = new Failure('GR-POLICY-05', 2, 'the policy cannot be read.', 'policy');
-
-    it('the plan of an Application fails as a whole when the trouble is not its own', () => {
-      expect(planSeen(input(sighted(), { ...dead, look: unread }))).toEqual({ is: 'failed', failure: unread });
-    });
-
-    it('plans its groups although groups of another namespace, which name it, may not be served', () => {
-      const theirs = live('evil-9-1-0000cafe', 'running', { namespace: 'evil' });
-      const alone = planOf(input(sighted()));
-      const evil = { ...dead.group, namespace: 'evil', name: 'evil' };
-      const other = sighted();
-
-      for (const over of [
-        input(sighted(), { ...dead, group: evil, look: unread }),
-        input(sighted(), { ...dead, group: evil, look: unread }, { ...other, group: { ...evil, name: 'beside' } }),
-        { ...input(sighted()), broken: [{ ...broken, namespace: 'evil', name: 'evil' }] },
-      ])
-        expect(planOf(beside(over, theirs)).jobs).toEqual(alone.jobs);
-    });
-  });
-
-  it('the plan of an Application takes no notice of Jobs in namespaces that are not its own', () => {
-    const name = planOf(input(sighted())).runners[0]?.runner ?? '';
-    const starting = live(name, 'starting');
-    const elsewhere = live(name, 'starting', { namespace: 'other' });
-    const by = (runner: LiveJob) => planOf(beside(input(sighted()), runner)).runners.map(({ because }) => because);
-
-    expect(by(starting)).toEqual(['own-runner']);
-    expect(by(elsewhere)).toEqual(['new-runner']);
-  });
+  expect(by(starting)).toEqual(['own-runner']);
+  expect(by(elsewhere)).toEqual(['new-runner']);
 });
 
 /**
@@ -184,23 +182,21 @@ it('clocks that differ are one: a back-off begins when the Job failed by Gitea�
   expect(untilMs(undefined, NOW - 660_000, NOW - 60_000)).toBeUndefined();
 });
 
-describe('a job for which another Application has a runner', () => {
-  it('a job for which another Application has a runner waits for no group', () => {
-    const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
-    const plan = planOf(beside(input(sighted()), theirs));
+it('a job for which another Application has a runner waits for no group', () => {
+  const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
+  const plan = planOf(beside(input(sighted()), theirs));
 
-    expect(plan.jobs).toMatchObject([
-      { because: 'served-elsewhere', runner: theirs.name },
-      { verdict: 'served' },
-      { because: 'labels-not-covered' },
-    ]);
-    expect(countsOf(plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
-  });
+  expect(plan.jobs).toMatchObject([
+    { because: 'served-elsewhere', runner: theirs.name },
+    { verdict: 'served' },
+    { because: 'labels-not-covered' },
+  ]);
+  expect(countsOf(plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
+});
 
-  it('a job for which another Application has a runner is served by ours when that runner is in a namespace that generate does not read', () => {
-    const theirs = live('team-b-1-1-0000cafe', 'starting', { namespace: 'b', jobUrl: job(1).url, giteaUrl: ORIGIN });
-    const plan = planOf(beside(input(sighted()), theirs));
+it('a job for which another Application has a runner is served by ours when that runner is in a namespace that generate does not read', () => {
+  const theirs = live('team-b-1-1-0000cafe', 'starting', { namespace: 'b', jobUrl: job(1).url, giteaUrl: ORIGIN });
+  const plan = planOf(beside(input(sighted()), theirs));
 
-    expect(plan.jobs).toMatchObject([{ verdict: 'served' }, {}, {}]);
-  });
+  expect(plan.jobs).toMatchObject([{ verdict: 'served' }, {}, {}]);
 });

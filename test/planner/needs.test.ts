@@ -2,7 +2,7 @@
  * Since when a job has been ready, by its run and others of its repository (src/planner/ready-since.ts,
  * unseen/needs.ts): scenes of P7.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Job } from '../../src/planner/evidence.ts';
 import { done, group, job, NOW, named, planScene, row, running, type Scene } from '../support/scenario.ts';
 
@@ -29,57 +29,52 @@ const olderLint = done(-2, 'elsewhere', { runId: 6, name: 'lint', startedAtMs: a
 const olderUnit = (begun: number, over: Partial<Job> = {}): Job =>
   done(-1, 'elsewhere', { runId: 6, name: 'unit', startedAtMs: ago(begun), completedAtMs: ago(2_000), ...over });
 
-describe('a job is ready since the end of the other one', () => {
-  it.each<[string, readonly Job[]]>([
-    ['when no run says otherwise', [lint, unit]],
-    ['when it began after that end before', [lint, unit, olderLint, olderUnit(2_990)]],
-    ['when it once began in the very second in which the other one ended', [lint, unit, olderLint, olderUnit(3_000)]],
+it.each<[string, readonly Job[]]>([
+  ['when no run says otherwise', [lint, unit]],
+  ['when it began after that end before', [lint, unit, olderLint, olderUnit(2_990)]],
+  ['when it once began in the very second in which the other one ended', [lint, unit, olderLint, olderUnit(3_000)]],
+  [
+    'that ended last of all that it may have needed',
+    [done(0, 'elsewhere', { runId: 7, name: 'format', createdAtMs: ago(60), completedAtMs: ago(30) }), ...[lint, unit]],
+  ],
+  [
+    'although another repository has jobs of these names that do not need each other',
+    [lint, { ...unit, repository: 'acme/api' }, olderLint, olderUnit(3_050)],
+  ],
+  [
+    'although the first attempt began before the second one of the other job ended',
     [
-      'that ended last of all that it may have needed',
-      [
-        done(0, 'elsewhere', { runId: 7, name: 'format', createdAtMs: ago(60), completedAtMs: ago(30) }),
-        ...[lint, unit],
-      ],
+      ...[lint, unit, olderLint, olderUnit(2_995)],
+      { ...olderLint, id: -3, attempt: 2, startedAtMs: ago(2_990), completedAtMs: ago(2_980) },
     ],
-    [
-      'although another repository has jobs of these names that do not need each other',
-      [lint, { ...unit, repository: 'acme/api' }, olderLint, olderUnit(3_050)],
-    ],
-    [
-      'although the first attempt began before the second one of the other job ended',
-      [
-        ...[lint, unit, olderLint, olderUnit(2_995)],
-        { ...olderLint, id: -3, attempt: 2, startedAtMs: ago(2_990), completedAtMs: ago(2_980) },
-      ],
-    ],
-  ])('a job is ready since the end of the other one %s', (_, jobs) => {
-    expect(isReadyBefore(jobs)).toBe(false);
-  });
-
-  it('a job is ready since then also when a runner that was made for it is there and has begun nothing', () => {
-    expect(isReadyBefore([lint, unit], { runners: [row(named(one, 2))] })).toBe(false);
-  });
-
-  it.each<[string, string, boolean]>([
-    ['build (fast)', 'build (slow) (a)', false],
-    ['build (fast)', 'build (slow)', true],
-    ['unit)', 'unit', false],
-    [' (a)', ' (b)', false],
-    ['ab (1)', 'cb (2)', false],
-    ['ab (1) x', 'ab (2) y', false],
-    ['a (1)', 'a (2)', true],
-  ])(
-    'a job does not wait for a leg of its own matrix, which stands in the last brackets: %s, %s',
-    (first, second, isLeg) => {
-      expect(
-        isReadyBefore([
-          { ...lint, name: first },
-          { ...unit, name: second },
-        ]),
-      ).toBe(isLeg);
-    },
-  );
+  ],
+])('a job is ready since the end of the other one %s', (_, jobs) => {
+  expect(isReadyBefore(jobs)).toBe(false);
 });
+
+it('a job is ready since then also when a runner that was made for it is there and has begun nothing', () => {
+  expect(isReadyBefore([lint, unit], { runners: [row(named(one, 2))] })).toBe(false);
+});
+
+it.each<[string, string, boolean]>([
+  ['build (fast)', 'build (slow) (a)', false],
+  ['build (fast)', 'build (slow)', true],
+  ['unit)', 'unit', false],
+  [' (a)', ' (b)', false],
+  ['ab (1)', 'cb (2)', false],
+  ['ab (1) x', 'ab (2) y', false],
+  ['a (1)', 'a (2)', true],
+])(
+  'a job does not wait for a leg of its own matrix, which stands in the last brackets: %s, %s',
+  (first, second, isLeg) => {
+    expect(
+      isReadyBefore([
+        { ...lint, name: first },
+        { ...unit, name: second },
+      ]),
+    ).toBe(isLeg);
+  },
+);
 
 const leg = (id: number, endedAgo: number) => ({
   ...olderLint,

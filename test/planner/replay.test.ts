@@ -154,288 +154,275 @@ describe('a runner that was asked for is kept', () => {
   });
 });
 
-describe('the slot of a runner that is lost without a word', () => {
-  it('the slot of a runner that is lost without a word was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
-    const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
+it('the slot of a runner that is lost without a word was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
+  const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
 
-    // Requested 800 s ago, and again 500 s ago. The second one has 600 s.
-    expect(planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] }).verdicts[2]).toBe(
-      `new-runner ${named(one, 2, 1)}`,
-    );
+  // Requested 800 s ago, and again 500 s ago. The second one has 600 s.
+  expect(planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] }).verdicts[2]).toBe(
+    `new-runner ${named(one, 2, 1)}`,
+  );
+});
+
+it('the slot of a runner that is lost without a word was freed once by each job that it ran', () => {
+  const name = named(one, 1);
+  const jobs = [
+    ...[ended(1, name, 510, 500, 400), began(2, name, 310, 300)],
+    ...[ready(3, 200, { status: 'completed', completedAtMs: ago(10) }), ready(4, 100)],
+    job(9, { labels: ['elsewhere'] }),
+  ];
+
+  // Job 4 waited, and has the runner of job 3 since that one was cancelled.
+  expect(planScene({ groups: [one], jobs, runners: [row(name, { online: false })] }).verdicts[4]).toBe(
+    `chain ${named(one, 3)}`,
+  );
+});
+
+it('the slot of a runner that is lost without a word is freed at no time that is no time, when Gitea does not say when its job began', () => {
+  const { startedAtMs: _, ...timeless } = began(1, named(one, 1), 100, 50);
+  const facts = establishFacts([one], evidenceOfScene({ jobs: [timeless], liveJobs: [live(named(one, 1), 'failed')] }));
+  const past = facts.jobs.map((listed, rank): PastJob => {
+    const nothing = { line: undefined, home: undefined, runner: undefined, made: undefined };
+    return { listed, readyMs: ago(100), rank, ...nothing, missed: 0, hasLeft: false };
   });
 
-  it('the slot of a runner that is lost without a word was freed once by each job that it ran', () => {
-    const name = named(one, 1);
-    const jobs = [
-      ...[ended(1, name, 510, 500, 400), began(2, name, 310, 300)],
-      ...[ready(3, 200, { status: 'completed', completedAtMs: ago(10) }), ready(4, 100)],
-      job(9, { labels: ['elsewhere'] }),
-    ];
+  expect(facts.findRunner(named(one, 1))?.state).toBe('lost');
+  expect(eventsOf(past, facts)).toMatchObject([{ what: 'ready', atMs: ago(100) }]);
+});
 
-    // Job 4 waited, and has the runner of job 3 since that one was cancelled.
-    expect(planScene({ groups: [one], jobs, runners: [row(name, { online: false })] }).verdicts[4]).toBe(
-      `chain ${named(one, 3)}`,
-    );
-  });
+it('a slot is free from its begin on when Gitea does not say when the job ended', () => {
+  const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
 
-  it('the slot of a runner that is lost without a word is freed at no time that is no time, when Gitea does not say when its job began', () => {
-    const { startedAtMs: _, ...timeless } = began(1, named(one, 1), 100, 50);
-    const facts = establishFacts(
-      [one],
-      evidenceOfScene({ jobs: [timeless], liveJobs: [live(named(one, 1), 'failed')] }),
-    );
-    const past = facts.jobs.map((listed, rank): PastJob => {
-      const nothing = { line: undefined, home: undefined, runner: undefined, made: undefined };
-      return { listed, readyMs: ago(100), rank, ...nothing, missed: 0, hasLeft: false };
-    });
+  // Asked for 200 s ago.
+  expect(names([one], ran, ready(2, 400))).toEqual([named(one, 2)]);
+});
 
-    expect(facts.findRunner(named(one, 1))?.state).toBe('lost');
-    expect(eventsOf(past, facts)).toMatchObject([{ what: 'ready', atMs: ago(100) }]);
+it('a slot goes to the one that has been ready longest of all who wait for the group, also for others', () => {
+  const needsBig = { labels: ['linux', 'big'] };
+  const small = group({ name: 'small', maxActiveRunners: 1 });
+  const big = group({ name: 'big', ...needsBig, maxActiveRunners: 1 });
+  const taken = [began(8, named(small, 8), 60, 50), ended(9, named(big, 9), 60, 50, 10, needsBig)];
+
+  for (const waiting of [
+    [ready(2, 45), ready(3, 40, needsBig)],
+    [ready(2, 45, needsBig), ready(3, 40)],
+  ])
+    expect(told([small, big], ...taken, ...waiting)).toMatchObject({ 2: `new-runner ${named(big, 2)}`, 3: 'cap' });
+});
+
+it('a slot goes to the job that has been ready longest, also when it was in line last: its runner took another one', () => {
+  const others = [ready(1, 60), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
+
+  expect(names([one], ready(2, 50), ...others)).toEqual([named(one, 1, 1)]);
+  // Of two jobs that became ready in the same second, the older one counts as ready for longer.
+  expect(names([one], ready(2, 60), ...others)).toEqual([named(one, 1, 1)]);
+  // The next slot goes to the next one.
+  expect(names([two], ended(5, named(two, 5), 62, 55, 5), ready(2, 50), ...others)).toEqual([
+    named(two, 1, 1),
+    named(two, 2),
+  ]);
+});
+
+it('a slot goes to no job that has been cancelled or taken while it was in line', () => {
+  const freed = ended(1, named(one, 1), 60, 50, 10);
+  const cancelled = ready(2, 45, { status: 'completed', completedAtMs: ago(30) });
+  expect(names([one], freed, cancelled, ready(3, 40))).toEqual([named(one, 3)]);
+
+  // Job 3 was in line when the runner of job 1 took it.
+  const taken = [ended(2, named(two, 2), 58, 45, 20), ended(3, named(two, 1), 56, 40, 30)];
+  expect(names([two], ready(1, 60), ...taken, ready(4, 35))).toEqual([named(two, 1, 1), named(two, 4)]);
+});
+
+it('a slot of a suspended group goes to nobody: the next owner of its job is asked', () => {
+  expect(names([{ ...web, suspend: true }, all], ended(1, 'elsewhere', 60, 40, 10), ready(2, 50))).toEqual([
+    named(all, 1),
+  ]);
+});
+
+it('a slot goes and is lost by age alone, where repositories do not take turns', () => {
+  const jobs = [ready(2, 45), ready(3, 40, theirs)];
+  const freed = ended(9, named(two, 9), 60, 55, 10);
+
+  expect(names([two], began(1, named(two, 1), 60, 55), freed, ...jobs)).toEqual([named(two, 1), named(two, 2)]);
+  expect(names([two], began(1, named(two, 99), 60, 20), ...jobs)).toEqual([named(two, 2), named(two, 99)]);
+});
+
+it('a slot goes past a repository that has a runner at work, where they take turns', () => {
+  const atWork = began(1, named(fair, 1), 1200, 1190);
+  const docs = ended(9, named(fair, 9), 1200, 1190, 400, { repository: 'acme/docs' });
+
+  // Asked for 400 s ago, and once more 100 s ago.
+  expect(names([fair], atWork, docs, ready(2, 1100), ready(3, 1000, theirs))).toEqual([
+    named(fair, 1),
+    named(fair, 3, 1),
+  ]);
+});
+
+it('a slot is lost by the youngest job, also when an older one was asked for once more after it', () => {
+  expect(told([two], began(1, named(two, 99), 100, 20), ready(2, 400), ready(3, 200))).toMatchObject({
+    2: `new-runner ${named(two, 2, 1)}`,
+    3: 'cap',
   });
 });
 
-describe('a slot', () => {
-  it('a slot is free from its begin on when Gitea does not say when the job ended', () => {
-    const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
+it('a slot is lost to no repository that would have as many, where they take turns', () => {
+  const groups = [{ ...fair, maxActiveRunners: 1 }];
 
-    // Asked for 200 s ago.
-    expect(names([one], ran, ready(2, 400))).toEqual([named(one, 2)]);
-  });
+  expect(told(groups, ready(1, 60), ended(3, 'elsewhere', 50, 30, 20, theirs))[1]).toBe(`new-runner ${named(fair, 1)}`);
+});
 
-  it('a slot goes to the one that has been ready longest of all who wait for the group, also for others', () => {
-    const needsBig = { labels: ['linux', 'big'] };
-    const small = group({ name: 'small', maxActiveRunners: 1 });
-    const big = group({ name: 'big', ...needsBig, maxActiveRunners: 1 });
-    const taken = [began(8, named(small, 8), 60, 50), ended(9, named(big, 9), 60, 50, 10, needsBig)];
+it('a slot goes to the repository with the fewest, where they take turns', () => {
+  const taken = ended(3, 'elsewhere', 50, 30, 20, theirs);
 
-    for (const waiting of [
-      [ready(2, 45), ready(3, 40, needsBig)],
-      [ready(2, 45, needsBig), ready(3, 40)],
-    ])
-      expect(told([small, big], ...taken, ...waiting)).toMatchObject({ 2: `new-runner ${named(big, 2)}`, 3: 'cap' });
-  });
-
-  it('a slot goes to the job that has been ready longest, also when it was in line last: its runner took another one', () => {
-    const others = [ready(1, 60), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
-
-    expect(names([one], ready(2, 50), ...others)).toEqual([named(one, 1, 1)]);
-    // Of two jobs that became ready in the same second, the older one counts as ready for longer.
-    expect(names([one], ready(2, 60), ...others)).toEqual([named(one, 1, 1)]);
-    // The next slot goes to the next one.
-    expect(names([two], ended(5, named(two, 5), 62, 55, 5), ready(2, 50), ...others)).toEqual([
-      named(two, 1, 1),
-      named(two, 2),
-    ]);
-  });
-
-  it('a slot goes to no job that has been cancelled or taken while it was in line', () => {
-    const freed = ended(1, named(one, 1), 60, 50, 10);
-    const cancelled = ready(2, 45, { status: 'completed', completedAtMs: ago(30) });
-    expect(names([one], freed, cancelled, ready(3, 40))).toEqual([named(one, 3)]);
-
-    // Job 3 was in line when the runner of job 1 took it.
-    const taken = [ended(2, named(two, 2), 58, 45, 20), ended(3, named(two, 1), 56, 40, 30)];
-    expect(names([two], ready(1, 60), ...taken, ready(4, 35))).toEqual([named(two, 1, 1), named(two, 4)]);
-  });
-
-  it('a slot of a suspended group goes to nobody: the next owner of its job is asked', () => {
-    expect(names([{ ...web, suspend: true }, all], ended(1, 'elsewhere', 60, 40, 10), ready(2, 50))).toEqual([
-      named(all, 1),
-    ]);
-  });
-
-  it('a slot goes and is lost by age alone, where repositories do not take turns', () => {
-    const jobs = [ready(2, 45), ready(3, 40, theirs)];
-    const freed = ended(9, named(two, 9), 60, 55, 10);
-
-    expect(names([two], began(1, named(two, 1), 60, 55), freed, ...jobs)).toEqual([named(two, 1), named(two, 2)]);
-    expect(names([two], began(1, named(two, 99), 60, 20), ...jobs)).toEqual([named(two, 2), named(two, 99)]);
-  });
-
-  it('a slot goes past a repository that has a runner at work, where they take turns', () => {
-    const atWork = began(1, named(fair, 1), 1200, 1190);
-    const docs = ended(9, named(fair, 9), 1200, 1190, 400, { repository: 'acme/docs' });
-
-    // Asked for 400 s ago, and once more 100 s ago.
-    expect(names([fair], atWork, docs, ready(2, 1100), ready(3, 1000, theirs))).toEqual([
-      named(fair, 1),
-      named(fair, 3, 1),
-    ]);
-  });
-
-  it('a slot is lost by the youngest job, also when an older one was asked for once more after it', () => {
-    expect(told([two], began(1, named(two, 99), 100, 20), ready(2, 400), ready(3, 200))).toMatchObject({
-      2: `new-runner ${named(two, 2, 1)}`,
-      3: 'cap',
-    });
-  });
-
-  it('a slot is lost to no repository that would have as many, where they take turns', () => {
-    const groups = [{ ...fair, maxActiveRunners: 1 }];
-
-    expect(told(groups, ready(1, 60), ended(3, 'elsewhere', 50, 30, 20, theirs))[1]).toBe(
-      `new-runner ${named(fair, 1)}`,
-    );
-  });
-
-  it('a slot goes to the repository with the fewest, where they take turns', () => {
-    const taken = ended(3, 'elsewhere', 50, 30, 20, theirs);
-
-    // Job 3 takes the slot of job 2. When a foreign runner runs it, its runner goes to job 4, whose repository has
-    // none, and not to job 2.
-    expect(told([fair], ready(1, 60), ready(2, 55), taken, ready(4, 40, theirs))).toEqual({
-      1: `new-runner ${named(fair, 1)}`,
-      2: 'cap',
-      3: 'done',
-      4: `chain ${named(fair, 3)}`,
-    });
+  // Job 3 takes the slot of job 2. When a foreign runner runs it, its runner goes to job 4, whose repository has
+  // none, and not to job 2.
+  expect(told([fair], ready(1, 60), ready(2, 55), taken, ready(4, 40, theirs))).toEqual({
+    1: `new-runner ${named(fair, 1)}`,
+    2: 'cap',
+    3: 'done',
+    4: `chain ${named(fair, 3)}`,
   });
 });
 
-describe('a runner that does not come', () => {
-  it('a runner that does not come is asked for again under the next name, from the second in which it was asked for', () => {
-    const waits = [ended(1, named(one, 1), 900, 880, 60), ready(2, 890)];
+it('a runner that does not come is asked for again under the next name, from the second in which it was asked for', () => {
+  const waits = [ended(1, named(one, 1), 900, 880, 60), ready(2, 890)];
 
-    expect(names([one], ...waits)).toEqual([named(one, 2)]);
-    expect(names([one], ready(2, 301))).toEqual([named(one, 2, 1)]);
-    // The second one has twice the time.
-    expect(names([one], ready(2, 899))).toEqual([named(one, 2, 1)]);
-    expect(names([one], ready(2, 901))).toEqual([named(one, 2, 2)]);
-    // The result is the same if something happened between the two.
-    const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
-    expect(names([one], ready(2, 901), between)).toEqual([named(one, 2, 2)]);
-  });
-
-  it('a runner that does not come is asked for again, whatever was asked for after it, or happened before', () => {
-    const before = ended(9, 'elsewhere', 600, 590, 200, { labels: ['other'] });
-
-    expect(names([two], ready(1, 400), ready(2, 100))).toEqual([named(two, 1, 1), named(two, 2)]);
-    expect(names([one], before, ready(2, 350))).toEqual([named(one, 2, 1)]);
-  });
-
-  it('a missing runner is asked for again after the spawn timeout of its own group, not that of another', () => {
-    const patient = group({ name: 'patient', labels: ['big'], spawnTimeoutMs: 30_000_000 });
-    const namesAfter = (waitS: number) => names([one, patient], ready(2, waitS));
-
-    expect(namesAfter(299)).toEqual([named(one, 2)]);
-    expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
-  });
-
-  it('a runner that does not come has twice the time when another one of its group has not come either', () => {
-    const other = group({ name: 'other', labels: ['big'], maxActiveRunners: 1 });
-    const big = (seconds: number): Job => ready(3, seconds, { labels: ['big'] });
-    const namesAfter = (waitS: number, of = two) => names([of], ready(1, waitS), ready(2, waitS));
-
-    // One of them is requested again at once, and shows whether starts are slow.
-    expect(namesAfter(299)).toEqual([named(two, 1), named(two, 2)]);
-    expect(namesAfter(301)).toEqual([named(two, 1, 1), named(two, 2)]);
-    expect(namesAfter(599)).toEqual([named(two, 1, 1), named(two, 2)]);
-    expect(namesAfter(601)).toEqual([named(two, 1, 1), named(two, 2, 1)]);
-    // Another group proves nothing.
-    expect(names([two, other], ready(1, 301), big(301))).toEqual([named(two, 1, 1), named(other, 3, 1)]);
-  });
-
-  it('a runner that does not come has twelve spawn timeouts at most, however many of its group have not come', () => {
-    const namesAfter = (seconds: number) => names([two], ready(1, 300_000), ready(2, seconds));
-
-    expect(namesAfter(3599)[1]).toBe(named(two, 2));
-    expect(namesAfter(3601)[1]).toBe(named(two, 2, 1));
-  });
-
-  it('a runner that does not come has no more time than that when one has come that was asked for later', () => {
-    const namesWith = (...more: Job[]) => names([three], ready(1, 700), ...more, ready(3, 310));
-
-    expect(namesWith()).toEqual([named(three, 1, 1), named(three, 3)]);
-    // It came after the runner of job 1 was given up, or before.
-    expect(namesWith(ended(2, named(three, 2), 390, 380, 320))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
-    expect(namesWith(ended(2, named(three, 2), 690, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
-    // A runner that was requested earlier proves nothing about later ones.
-    expect(namesWith(ended(2, named(three, 2), 720, 695, 620))).toEqual([named(three, 1, 1), named(three, 3)]);
-    // A runner that was requested at the same moment does.
-    expect(namesWith(ended(2, named(three, 2), 700, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
-  });
-
-  it('a runner that does not come has more time also when one comes late that was asked for before it', () => {
-    const second = ended(2, named(three, 2, 1), 1210, 570, 500);
-    const newest = ended(4, named(three, 4), 900, 880, 820);
-
-    // The runner of job 1 was given up 575 s ago. The second one of job 2 came after that, in 340 s, which alone gives
-    // 510 s.
-    expect(names([three], second, newest, ready(1, 875), ready(3, 560))).toEqual([named(three, 1, 1), named(three, 3)]);
-  });
-
-  it('a runner that does not come has more time also when the first runner in that name has come and has taken another job', () => {
-    const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
-
-    expect(planScene({ jobs: [ready(1, 700), unlabelled] }).names).toEqual([named(ci, 1, 2)]);
-  });
-
-  it('a runner that does not come has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
-    const slow = (ms: number) => ended(1, named(two, 1, 1), 2000, 2000 - ms, 1000);
-    const namesAfter = (slowest: number, waitS: number) => names([two], slow(slowest), ready(2, waitS));
-
-    // The runner of job 1 came 700 s after the job: 400 s after it was asked for the second time. The next one has 600 s.
-    expect(namesAfter(700, 599)).toEqual([named(two, 2)]);
-    expect(namesAfter(700, 601)).toEqual([named(two, 2, 1)]);
-    // An ordinary start teaches nothing.
-    expect(namesAfter(30, 299)).toEqual([named(two, 2)]);
-    expect(namesAfter(30, 301)).toEqual([named(two, 2, 1)]);
-  });
-
-  it('a runner that does not come has as long as the starts of its group take, as soon as the first one shows it', () => {
-    // Both were requested at the same time. The runner of job 1 came after so long.
-    const namesAfter = (tookS: number, waitS: number) =>
-      names([two], ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS));
-
-    expect(namesAfter(290, 434)).toEqual([named(two, 2)]);
-    expect(namesAfter(290, 436)).toEqual([named(two, 2, 1)]);
-    expect(namesAfter(20, 299)).toEqual([named(two, 2)]);
-    expect(namesAfter(20, 301)).toEqual([named(two, 2, 1)]);
-  });
-
-  it('a runner that does not come has as long as the slow start took, also when a later start of its group was quick', () => {
-    const slow = ended(1, named(two, 1), 2000, 1710, 1000);
-    const quick = ended(3, named(two, 3), 900, 890, 800);
-    const namesAfter = (waitS: number) => names([two], slow, quick, ready(2, waitS));
-
-    // 290 s, and half as long again.
-    expect(namesAfter(434)).toEqual([named(two, 2)]);
-    expect(namesAfter(436)).toEqual([named(two, 2, 1)]);
-  });
-
-  it('a runner that does not come is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
-    const verdictAfter = (waitS: number) =>
-      planScene({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] }).verdicts[2];
-
-    expect(verdictAfter(899)).toBe(`own-runner ${named(one, 2)}`);
-    expect(verdictAfter(901)).toBe(`new-runner ${named(one, 2, 3)}`);
-  });
+  expect(names([one], ...waits)).toEqual([named(one, 2)]);
+  expect(names([one], ready(2, 301))).toEqual([named(one, 2, 1)]);
+  // The second one has twice the time.
+  expect(names([one], ready(2, 899))).toEqual([named(one, 2, 1)]);
+  expect(names([one], ready(2, 901))).toEqual([named(one, 2, 2)]);
+  // The result is the same if something happened between the two.
+  const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
+  expect(names([one], ready(2, 901), between)).toEqual([named(one, 2, 2)]);
 });
 
-describe('whether starts are slow is told by no runner', () => {
-  it('a runner whose repository lost the slot to another one does not tell whether starts are slow', () => {
-    const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, theirs)];
+it('a runner that does not come is asked for again, whatever was asked for after it, or happened before', () => {
+  const before = ended(9, 'elsewhere', 600, 590, 200, { labels: ['other'] });
 
-    // Two have not come. After three, the second one of job 3 would not be due yet.
-    expect(names([fair], ...jobs)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
-    // Each repository has one now: none of them loses it to a third.
-    const third = ready(4, 970, { repository: 'acme/docs' });
-    expect(names([fair], ...jobs, third)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
-  });
+  expect(names([two], ready(1, 400), ready(2, 100))).toEqual([named(two, 1, 1), named(two, 2)]);
+  expect(names([one], before, ready(2, 350))).toEqual([named(one, 2, 1)]);
+});
 
-  it('a runner that was missed before one came does not tell whether starts are slow', () => {
-    const jobs = [
-      // Asked for 2000 s ago and 1700 s ago. The second one took 350 s.
-      ended(1, named(ci, 1, 1), 2000, 1350, 1300),
-      ended(2, named(ci, 2), 1700, 1690, 1600),
-      // Its first runner was missed 1380 s ago.
-      ended(3, 'elsewhere', 1680, 1360, 1350),
-      ready(4, 550),
-    ];
+it('a missing runner is asked for again after the spawn timeout of its own group, not that of another', () => {
+  const patient = group({ name: 'patient', labels: ['big'], spawnTimeoutMs: 30_000_000 });
+  const namesAfter = (waitS: number) => names([one, patient], ready(2, waitS));
 
-    // It had one and a half times the 350 s.
-    expect(planScene({ jobs }).names).toEqual([named(ci, 4, 1)]);
-  });
+  expect(namesAfter(299)).toEqual([named(one, 2)]);
+  expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
+});
+
+it('a runner that does not come has twice the time when another one of its group has not come either', () => {
+  const other = group({ name: 'other', labels: ['big'], maxActiveRunners: 1 });
+  const big = (seconds: number): Job => ready(3, seconds, { labels: ['big'] });
+  const namesAfter = (waitS: number, of = two) => names([of], ready(1, waitS), ready(2, waitS));
+
+  // One of them is requested again at once, and shows whether starts are slow.
+  expect(namesAfter(299)).toEqual([named(two, 1), named(two, 2)]);
+  expect(namesAfter(301)).toEqual([named(two, 1, 1), named(two, 2)]);
+  expect(namesAfter(599)).toEqual([named(two, 1, 1), named(two, 2)]);
+  expect(namesAfter(601)).toEqual([named(two, 1, 1), named(two, 2, 1)]);
+  // Another group proves nothing.
+  expect(names([two, other], ready(1, 301), big(301))).toEqual([named(two, 1, 1), named(other, 3, 1)]);
+});
+
+it('a runner that does not come has twelve spawn timeouts at most, however many of its group have not come', () => {
+  const namesAfter = (seconds: number) => names([two], ready(1, 300_000), ready(2, seconds));
+
+  expect(namesAfter(3599)[1]).toBe(named(two, 2));
+  expect(namesAfter(3601)[1]).toBe(named(two, 2, 1));
+});
+
+it('a runner that does not come has no more time than that when one has come that was asked for later', () => {
+  const namesWith = (...more: Job[]) => names([three], ready(1, 700), ...more, ready(3, 310));
+
+  expect(namesWith()).toEqual([named(three, 1, 1), named(three, 3)]);
+  // It came after the runner of job 1 was given up, or before.
+  expect(namesWith(ended(2, named(three, 2), 390, 380, 320))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+  expect(namesWith(ended(2, named(three, 2), 690, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+  // A runner that was requested earlier proves nothing about later ones.
+  expect(namesWith(ended(2, named(three, 2), 720, 695, 620))).toEqual([named(three, 1, 1), named(three, 3)]);
+  // A runner that was requested at the same moment does.
+  expect(namesWith(ended(2, named(three, 2), 700, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
+});
+
+it('a runner that does not come has more time also when one comes late that was asked for before it', () => {
+  const second = ended(2, named(three, 2, 1), 1210, 570, 500);
+  const newest = ended(4, named(three, 4), 900, 880, 820);
+
+  // The runner of job 1 was given up 575 s ago. The second one of job 2 came after that, in 340 s, which alone gives
+  // 510 s.
+  expect(names([three], second, newest, ready(1, 875), ready(3, 560))).toEqual([named(three, 1, 1), named(three, 3)]);
+});
+
+it('a runner that does not come has more time also when the first runner in that name has come and has taken another job', () => {
+  const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
+
+  expect(planScene({ jobs: [ready(1, 700), unlabelled] }).names).toEqual([named(ci, 1, 2)]);
+});
+
+it('a runner that does not come has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
+  const slow = (ms: number) => ended(1, named(two, 1, 1), 2000, 2000 - ms, 1000);
+  const namesAfter = (slowest: number, waitS: number) => names([two], slow(slowest), ready(2, waitS));
+
+  // The runner of job 1 came 700 s after the job: 400 s after it was asked for the second time. The next one has 600 s.
+  expect(namesAfter(700, 599)).toEqual([named(two, 2)]);
+  expect(namesAfter(700, 601)).toEqual([named(two, 2, 1)]);
+  // An ordinary start teaches nothing.
+  expect(namesAfter(30, 299)).toEqual([named(two, 2)]);
+  expect(namesAfter(30, 301)).toEqual([named(two, 2, 1)]);
+});
+
+it('a runner that does not come has as long as the starts of its group take, as soon as the first one shows it', () => {
+  // Both were requested at the same time. The runner of job 1 came after so long.
+  const namesAfter = (tookS: number, waitS: number) =>
+    names([two], ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS));
+
+  expect(namesAfter(290, 434)).toEqual([named(two, 2)]);
+  expect(namesAfter(290, 436)).toEqual([named(two, 2, 1)]);
+  expect(namesAfter(20, 299)).toEqual([named(two, 2)]);
+  expect(namesAfter(20, 301)).toEqual([named(two, 2, 1)]);
+});
+
+it('a runner that does not come has as long as the slow start took, also when a later start of its group was quick', () => {
+  const slow = ended(1, named(two, 1), 2000, 1710, 1000);
+  const quick = ended(3, named(two, 3), 900, 890, 800);
+  const namesAfter = (waitS: number) => names([two], slow, quick, ready(2, waitS));
+
+  // 290 s, and half as long again.
+  expect(namesAfter(434)).toEqual([named(two, 2)]);
+  expect(namesAfter(436)).toEqual([named(two, 2, 1)]);
+});
+
+it('a runner that does not come is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
+  const verdictAfter = (waitS: number) =>
+    planScene({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] }).verdicts[2];
+
+  expect(verdictAfter(899)).toBe(`own-runner ${named(one, 2)}`);
+  expect(verdictAfter(901)).toBe(`new-runner ${named(one, 2, 3)}`);
+});
+
+it('a runner whose repository lost the slot to another one does not tell whether starts are slow', () => {
+  const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, theirs)];
+
+  // Two have not come. After three, the second one of job 3 would not be due yet.
+  expect(names([fair], ...jobs)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
+  // Each repository has one now: none of them loses it to a third.
+  const third = ready(4, 970, { repository: 'acme/docs' });
+  expect(names([fair], ...jobs, third)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
+});
+
+it('a runner that was missed before one came does not tell whether starts are slow', () => {
+  const jobs = [
+    // Asked for 2000 s ago and 1700 s ago. The second one took 350 s.
+    ended(1, named(ci, 1, 1), 2000, 1350, 1300),
+    ended(2, named(ci, 2), 1700, 1690, 1600),
+    // Its first runner was missed 1380 s ago.
+    ended(3, 'elsewhere', 1680, 1360, 1350),
+    ready(4, 550),
+  ];
+
+  // It had one and a half times the 350 s.
+  expect(planScene({ jobs }).names).toEqual([named(ci, 4, 1)]);
 });
 
 it('a claim by a runner of another group than was thought frees a slot, which goes to the first in line', () => {

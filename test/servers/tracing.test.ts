@@ -1,7 +1,7 @@
 /** OpenTelemetry's collector takes the spans of `serve` (the SDK) and of `generate` (by hand), and reads the same in both. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { stringify } from 'yaml';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
@@ -49,46 +49,42 @@ function textOf(spanName: string, traceId: string): string {
   return all.find((text) => text.includes(traceId) && text.includes(`Name           : ${spanName}\n`)) ?? '';
 }
 
-describe('the collector', () => {
-  it('the collector takes the spans of serve with ids, times, attributes and errors', async () => {
-    const context = contextOf({ origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } });
-    const to = new URL(`${url}/v1/traces`);
-    const sink = openSink({ url: to, sampler: 'always_on', ratio: 1, attributes: { team: 'a' } });
-    const child = { name: 'wake', beganMs: 1_800_000_000_100, endedMs: 1_800_000_000_900, error: 'failed' };
-    sink.record(
-      {
-        name: 'CI job waits for its runner',
-        beganMs: 1_800_000_000_000,
-        endedMs: 1_800_000_001_500,
-        attributes: { 'gitea.job.id': 7 },
-        children: [child],
-      },
-      context,
-    );
+it('the collector takes the spans of serve with ids, times, attributes and errors', async () => {
+  const context = contextOf({ origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } });
+  const to = new URL(`${url}/v1/traces`);
+  const sink = openSink({ url: to, sampler: 'always_on', ratio: 1, attributes: { team: 'a' } });
+  const child = { name: 'wake', beganMs: 1_800_000_000_100, endedMs: 1_800_000_000_900, error: 'failed' };
+  sink.record(
+    {
+      name: 'CI job waits for its runner',
+      beganMs: 1_800_000_000_000,
+      endedMs: 1_800_000_001_500,
+      attributes: { 'gitea.job.id': 7 },
+      children: [child],
+    },
+    context,
+  );
 
-    expect(await sink.close()).toBe(true);
-    await waitUntil('both spans', async () => textOf('wake', context.traceId) !== '');
-    const root = textOf('CI job waits for its runner', context.traceId);
-    expect(root).toContain(`ID             : ${context.spanId}\n`);
-    expect(root).toMatch(
-      /Start time +: 2027-01-15 08:00:00 \+0000 UTC\n +End time +: 2027-01-15 08:00:01.5 \+0000 UTC/,
-    );
-    expect(root).toContain('-> gitea.job.id: Int(7)');
-    expect(textOf('wake', context.traceId)).toContain(`Parent ID      : ${context.spanId}\n`);
-    expect(textOf('wake', context.traceId)).toMatch(/Status code +: Error/);
-    expect(log()).toContain('-> service.name: Str(gitea-runners)');
-    expect(log()).toContain('-> team: Str(a)');
-  });
+  expect(await sink.close()).toBe(true);
+  await waitUntil('both spans', async () => textOf('wake', context.traceId) !== '');
+  const root = textOf('CI job waits for its runner', context.traceId);
+  expect(root).toContain(`ID             : ${context.spanId}\n`);
+  expect(root).toMatch(/Start time +: 2027-01-15 08:00:00 \+0000 UTC\n +End time +: 2027-01-15 08:00:01.5 \+0000 UTC/);
+  expect(root).toContain('-> gitea.job.id: Int(7)');
+  expect(textOf('wake', context.traceId)).toContain(`Parent ID      : ${context.spanId}\n`);
+  expect(textOf('wake', context.traceId)).toMatch(/Status code +: Error/);
+  expect(log()).toContain('-> service.name: Str(gitea-runners)');
+  expect(log()).toContain('-> team: Str(a)');
+});
 
-  it('the collector takes the spans of generate, in the trace of the CI job', async () => {
-    const { simulator, env, folder, jobId = 0 } = await startWithJob();
-    const { traceId, spanId } = contextOf({ origin: simulator.url, job: { id: jobId, attempt: 1 } });
+it('the collector takes the spans of generate, in the trace of the CI job', async () => {
+  const { simulator, env, folder, jobId = 0 } = await startWithJob();
+  const { traceId, spanId } = contextOf({ origin: simulator.url, job: { id: jobId, attempt: 1 } });
 
-    const { code } = await runCli(['generate', folder], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: url });
+  const { code } = await runCli(['generate', folder], { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: url });
 
-    expect(code).toBe(0);
-    await waitUntil('its span', async () => textOf('generate', traceId) !== '');
-    expect(textOf('generate', traceId)).toContain(`Parent ID      : ${spanId}\n`);
-    expect(textOf('generate', traceId)).toContain('-> groups: Int(1)');
-  });
+  expect(code).toBe(0);
+  await waitUntil('its span', async () => textOf('generate', traceId) !== '');
+  expect(textOf('generate', traceId)).toContain(`Parent ID      : ${spanId}\n`);
+  expect(textOf('generate', traceId)).toContain('-> groups: Int(1)');
 });

@@ -1,5 +1,5 @@
 /** Two Applications whose groups cover the same jobs: neither knows the other, but both see all Jobs (src/planner/assign.ts). */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { History } from './history.ts';
 import { makeHistory } from './make-history.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
@@ -32,24 +32,25 @@ function sum(policy: PolicyName): { readonly needless: number; readonly jobs: nu
   };
 }
 
-describe('two Applications that cover the same jobs', () => {
-  it.each(['double-spawn', 'unserved'] as const)('break no law, seeing Jobs: %s', (law) => {
+it.each(['double-spawn', 'unserved'] as const)(
+  'two Applications that cover the same jobs break no law, seeing Jobs: %s',
+  (law) => {
     for (const seed of SEEDS) {
       const breach = run('ours, live Jobs', seed).breaches.find((found) => found.law === law);
       expect(breach && describeBreach(twice(makeHistory(seed)), 'ours, live Jobs', breach)).toBeUndefined();
     }
-  });
+  },
+);
 
-  it('serve every job, even when they see nothing of each other', () => {
-    for (const seed of SEEDS) {
-      const { breaches } = run('ours, Gitea alone', seed);
-      expect(breaches.filter(({ law }) => law === 'unserved')).toEqual([]);
-    }
-  });
+it('two Applications that cover the same jobs serve every job, even when they see nothing of each other', () => {
+  for (const seed of SEEDS) {
+    const { breaches } = run('ours, Gitea alone', seed);
+    expect(breaches.filter(({ law }) => law === 'unserved')).toEqual([]);
+  }
+});
 
-  it('start fewer needless runners when they see each other: those of the same moment remain', () => {
-    const [alone, seeing] = OURS.map(sum);
+it('two Applications that cover the same jobs start fewer needless runners when they see each other: those of the same moment remain', () => {
+  const [alone, seeing] = OURS.map(sum);
 
-    expect(seeing?.needless ?? 0).toBeLessThan(0.85 * (alone?.needless ?? 0));
-  });
+  expect(seeing?.needless ?? 0).toBeLessThan(0.85 * (alone?.needless ?? 0));
 });

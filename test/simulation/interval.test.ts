@@ -1,5 +1,5 @@
 /** Bars of cost with new seeds: chance does not miss them, and a worse planner does. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { missedBars } from './bars.ts';
 import { leastByChance } from './interval.ts';
 import { Random } from './random.ts';
@@ -31,20 +31,18 @@ function missedBy(prunedOf1000: number, seed: number, more: Partial<Tally> = {})
   return missedBars('mixed', 'ours, live Jobs', figuresOf(ours, exact), leastByChance(parts));
 }
 
-describe('a bar', () => {
-  const seeds = Array.from({ length: 12 }, (_, seed) => seed);
+const seeds = Array.from({ length: 12 }, (_, seed) => seed);
 
-  it('a bar is not missed by chance, in 300 histories of a planner that keeps it', () => {
-    expect(seeds.flatMap((seed) => missedBy(1.1, seed))).toEqual([]);
-  });
+it('a bar is not missed by chance, in 300 histories of a planner that keeps it', () => {
+  expect(seeds.flatMap((seed) => missedBy(1.1, seed))).toEqual([]);
+});
 
-  it('a bar is missed by a planner that prunes seven times as many', () => {
-    for (const seed of seeds) expect(missedBy(8, seed)).toEqual([expect.stringContaining('prunedAtWork is')]);
-  });
+it('a bar is missed by a planner that prunes seven times as many', () => {
+  for (const seed of seeds) expect(missedBy(8, seed)).toEqual([expect.stringContaining('prunedAtWork is')]);
+});
 
-  it('a bar is missed by one broken law, however seldom that is', () => {
-    const breaches = { ...emptyTally().breaches, cap: 1 };
+it('a bar is missed by one broken law, however seldom that is', () => {
+  const breaches = { ...emptyTally().breaches, cap: 1 };
 
-    expect(missedBy(0, 1, { breaches })).toEqual([expect.stringContaining('overCap is 1.000')]);
-  });
+  expect(missedBy(0, 1, { breaches })).toEqual([expect.stringContaining('overCap is 1.000')]);
 });

@@ -63,8 +63,7 @@ function filled(): { readonly ours: Tally; readonly exact: Tally; readonly all: 
   return { all, ours: all['ours, live Jobs'], exact: all.exact };
 }
 
-describe('one outcome', () => {
-  it('one outcome is added up, and its jobs are compared with the exact policy’s', () => {
+it('one outcome is added up, and its jobs are compared with the exact policy’s', () => {
     expect(filled().ours).toEqual({
       breaches: { cap: 1, 'double-spawn': 0, unserved: 1, floor: 0 },
       examples: { cap: 7, unserved: 7 },
@@ -83,20 +82,19 @@ describe('one outcome', () => {
       // 61 s; the other one, by 60 s exactly, does not count.
       earlier: 1,
     });
-  });
+});
 
-  it('one outcome counts as later from more than a minute on', () => {
+it('one outcome counts as later from more than a minute on', () => {
     const { exact } = emptyTallies();
     addOutcome(exact, outcome(waits(60, 60.001)), 1, outcome(waits(0, 0)));
     expect(exact).toMatchObject({ paired: 2, later: 1, earlier: 0 });
-  });
+});
 
-  it('compares only jobs that both served, and none without an exact outcome', () => {
+it('compares only jobs that both served, and none without an exact outcome', () => {
     const { exact } = emptyTallies();
     addOutcome(exact, outcome(waits(100, 100)), 1, outcome(waits(0)));
     addOutcome(exact, outcome(waits(100, 100)), 1);
     expect(exact).toMatchObject({ paired: 1, later: 1 });
-  });
 });
 
 it('tallies of several blocks are added, and the smallest seed is the example', () => {
@@ -122,8 +120,7 @@ it('tallies of several blocks are added, and the smallest seed is the example', 
   expect(empty['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
 });
 
-describe('figures', () => {
-  it('figures are shares of the CI jobs', () => {
+it('figures are shares of the CI jobs', () => {
     const { ours, exact } = filled();
     expect(figuresOf(ours, exact)).toEqual({
       prunedAtWork: 250,
@@ -138,9 +135,9 @@ describe('figures', () => {
       beyondLimit: 50,
       gaps: 0,
     });
-  });
+});
 
-  it('divide by one job at least', () => {
+it('figures divide by one job at least', () => {
     const { ours } = filled();
     const { 'ours, Gitea alone': none } = emptyTallies();
     expect(figuresOf({ ...none, prunedAtWork: 1, later: 1, needless: 1 }, ours)).toMatchObject({
@@ -149,16 +146,16 @@ describe('figures', () => {
       needless: 100,
       p99: 0,
     });
-  });
+});
 
-  it('take a quantile in seconds by rank, of no values 0', () => {
+it('figures take a quantile in seconds by rank, of no values 0', () => {
     const hundred = Array.from({ length: 100 }, (_, i) => (100 - i) * 1000);
     expect([quantileS(hundred, 0.5), quantileS(hundred, 0.99), quantileS(hundred, 1), quantileS([], 0.5)]).toEqual([
       51, 100, 100, 0,
     ]);
-  });
+});
 
-  it('compare the 99th percentiles', () => {
+it('figures compare the 99th percentiles', () => {
     const { exact } = filled();
     const all = emptyTallies();
     const ours = all['ours, live Jobs'];
@@ -168,7 +165,6 @@ describe('figures', () => {
     const table = formatTable(all, 1, ['ours, live Jobs']);
     expect(table).toContain('| 199 s |');
     expect(table).toContain('seeds 1 to 1.');
-  });
 });
 
 it('the table divides by one job at least', () => {

@@ -17,46 +17,44 @@ async function attempts({ get }: Acme): Promise<(number | string)[][]> {
   return body.jobs.map((job) => [job.id, job.run_attempt, job.status]);
 }
 
-describe('needs', () => {
-  it('hold a job back until all legs of a matrix are done', async () => {
-    const acme = await startAcme();
-    acme.gitea.push('acme/web', {
-      jobs: [
-        { key: 'test', matrix: ['a', 'b'] },
-        { key: 'ship', needs: ['test'] },
-      ],
-    });
-
-    const order = [work(acme), work(acme), work(acme), work(acme)];
-
-    expect(order).toEqual(['test (a)', 'test (b)', 'ship', undefined]);
+it('needs hold a job back until all legs of a matrix are done', async () => {
+  const acme = await startAcme();
+  acme.gitea.push('acme/web', {
+    jobs: [
+      { key: 'test', matrix: ['a', 'b'] },
+      { key: 'ship', needs: ['test'] },
+    ],
   });
 
-  it('skip a job when one of them failed, unless it runs always', async () => {
-    const acme = await startAcme();
-    const spec = [
-      { key: 'a' },
-      { key: 'b', needs: ['a'] },
-      { key: 'c', needs: ['b'] },
-      { key: 'd', needs: ['a'], always: true },
-    ];
-    acme.gitea.push('acme/web', { jobs: spec });
-    work(acme, 'failure');
+  const order = [work(acme), work(acme), work(acme), work(acme)];
 
-    const { body } = await acme.get(JOBS);
+  expect(order).toEqual(['test (a)', 'test (b)', 'ship', undefined]);
+});
 
-    expect(body.jobs.map((job) => job.conclusion ?? job.status)).toEqual(['failure', 'skipped', 'skipped', 'queued']);
-  });
+it('needs skip a job when one of them failed, unless it runs always', async () => {
+  const acme = await startAcme();
+  const spec = [
+    { key: 'a' },
+    { key: 'b', needs: ['a'] },
+    { key: 'c', needs: ['b'] },
+    { key: 'd', needs: ['a'], always: true },
+  ];
+  acme.gitea.push('acme/web', { jobs: spec });
+  work(acme, 'failure');
 
-  it('needs are not looked at before somebody approves the run', async () => {
-    const acme = await startAcme();
-    const { run } = acme.gitea.push('acme/web', { jobs: jobs(1), needsApproval: true });
+  const { body } = await acme.get(JOBS);
 
-    const before = work(acme);
-    acme.gitea.approve(run.id);
+  expect(body.jobs.map((job) => job.conclusion ?? job.status)).toEqual(['failure', 'skipped', 'skipped', 'queued']);
+});
 
-    expect([before, work(acme)]).toEqual([undefined, 'job0']);
-  });
+it('needs are not looked at before somebody approves the run', async () => {
+  const acme = await startAcme();
+  const { run } = acme.gitea.push('acme/web', { jobs: jobs(1), needsApproval: true });
+
+  const before = work(acme);
+  acme.gitea.approve(run.id);
+
+  expect([before, work(acme)]).toEqual([undefined, 'job0']);
 });
 
 describe('run_attempt', () => {
@@ -144,50 +142,48 @@ describe('run_attempt', () => {
   });
 });
 
-describe('cancel', () => {
-  it('1.27: a running job is in no filtered list, yet in_progress, until its runner reports', async () => {
-    const { gitea, get } = await startAcme();
-    const { run } = gitea.push('acme/web', { jobs: jobs(1) });
-    const runner = addRunner(gitea);
-    gitea.poll(runner);
-    gitea.cancelRun(run.id);
+it('1.27: a running job is in no filtered list, yet in_progress, until its runner reports', async () => {
+  const { gitea, get } = await startAcme();
+  const { run } = gitea.push('acme/web', { jobs: jobs(1) });
+  const runner = addRunner(gitea);
+  gitea.poll(runner);
+  gitea.cancelRun(run.id);
 
-    const words = ['queued', 'waiting', 'in_progress', 'completed'].map((word) => `status=${word}`).join('&');
-    const filtered = await get(`${JOBS}?${words}`);
-    const all = await get(JOBS);
-    const runners = await get('/orgs/acme/actions/runners');
+  const words = ['queued', 'waiting', 'in_progress', 'completed'].map((word) => `status=${word}`).join('&');
+  const filtered = await get(`${JOBS}?${words}`);
+  const all = await get(JOBS);
+  const runners = await get('/orgs/acme/actions/runners');
 
-    const seen = [filtered.body.total_count, all.body.jobs[0]?.status, runners.body.total_count];
-    expect(seen).toEqual([0, 'in_progress', 1]);
-    expect([gitea.report(runner), gitea.finish(runner, 'success').status]).toEqual([true, 'cancelled']);
-  });
+  const seen = [filtered.body.total_count, all.body.jobs[0]?.status, runners.body.total_count];
+  expect(seen).toEqual([0, 'in_progress', 1]);
+  expect([gitea.report(runner), gitea.finish(runner, 'success').status]).toEqual([true, 'cancelled']);
+});
 
-  it.each([
-    ['1.25.4', 'its runner', true],
-    ['1.26.0', 'its runner', true],
-    ['1.27.3', 'a runner that does not know the word', false],
-  ] as const)('%s: a running job is cancelled at once and %s cut off', async (version, _, canClean) => {
-    const { gitea, get } = await startAcme({ version });
-    const { run } = gitea.push('acme/web', { jobs: jobs(1) });
-    const runner = addRunner(gitea, { canClean });
-    gitea.poll(runner);
+it.each([
+  ['1.25.4', 'its runner', true],
+  ['1.26.0', 'its runner', true],
+  ['1.27.3', 'a runner that does not know the word', false],
+] as const)('%s: a running job is cancelled at once and %s cut off', async (version, _, canClean) => {
+  const { gitea, get } = await startAcme({ version });
+  const { run } = gitea.push('acme/web', { jobs: jobs(1) });
+  const runner = addRunner(gitea, { canClean });
+  gitea.poll(runner);
 
-    gitea.cancelRun(run.id);
+  gitea.cancelRun(run.id);
 
-    const { body } = await get(`${JOBS}?status=cancelled`);
-    expect(body.jobs).toMatchObject([{ id: 1, conclusion: 'cancelled' }]);
-    expect(() => gitea.report(runner)).toThrow('unregistered runner');
-  });
+  const { body } = await get(`${JOBS}?status=cancelled`);
+  expect(body.jobs).toMatchObject([{ id: 1, conclusion: 'cancelled' }]);
+  expect(() => gitea.report(runner)).toThrow('unregistered runner');
+});
 
-  it('a cancel ends queued and blocked jobs of the run at once', async () => {
-    const { gitea, get } = await startAcme();
-    const { run } = gitea.push('acme/web', { jobs: [{ key: 'a' }, { key: 'b', needs: ['a'] }] });
+it('a cancel ends queued and blocked jobs of the run at once', async () => {
+  const { gitea, get } = await startAcme();
+  const { run } = gitea.push('acme/web', { jobs: [{ key: 'a' }, { key: 'b', needs: ['a'] }] });
 
-    gitea.cancelRun(run.id);
+  gitea.cancelRun(run.id);
 
-    const { body } = await get(JOBS);
-    expect(body.jobs.map((job) => job.conclusion)).toEqual(['cancelled', 'cancelled']);
-  });
+  const { body } = await get(JOBS);
+  expect(body.jobs.map((job) => job.conclusion)).toEqual(['cancelled', 'cancelled']);
 });
 
 describe('time', () => {
@@ -232,30 +228,28 @@ describe('time', () => {
   });
 });
 
-describe('hooks of the simulator', () => {
-  it('let a job be claimed between two pages, so that the next page skips one', async () => {
-    const acme = await startAcme({ maxResponseItems: 2 });
-    acme.gitea.push('acme/web', { jobs: jobs(4) });
-    acme.intercept((request) => {
-      if (request.url?.includes('page=2')) work(acme);
-      return false;
-    });
-
-    const first = await acme.get(`${JOBS}?status=queued&limit=2&page=1`);
-    const second = await acme.get(`${JOBS}?status=queued&limit=2&page=2`);
-
-    expect([first, second].flatMap(({ body }) => body.jobs.map((job) => job.id))).toEqual([1, 2, 4]);
+it('hooks of the simulator let a job be claimed between two pages, so that the next page skips one', async () => {
+  const acme = await startAcme({ maxResponseItems: 2 });
+  acme.gitea.push('acme/web', { jobs: jobs(4) });
+  acme.intercept((request) => {
+    if (request.url?.includes('page=2')) work(acme);
+    return false;
   });
 
-  it('let a request be answered with a fault, and count requests without their tokens', async () => {
-    const acme = await startAcme();
-    acme.intercept((_, response) => {
-      response.writeHead(503).end('busy');
-      return true;
-    });
+  const first = await acme.get(`${JOBS}?status=queued&limit=2&page=1`);
+  const second = await acme.get(`${JOBS}?status=queued&limit=2&page=2`);
 
-    const { status } = await acme.get('/version');
+  expect([first, second].flatMap(({ body }) => body.jobs.map((job) => job.id))).toEqual([1, 2, 4]);
+});
 
-    expect([status, acme.requests]).toEqual([503, [{ method: 'GET', target: '/api/v1/version' }]]);
+it('hooks of the simulator let a request be answered with a fault, and count requests without their tokens', async () => {
+  const acme = await startAcme();
+  acme.intercept((_, response) => {
+    response.writeHead(503).end('busy');
+    return true;
   });
+
+  const { status } = await acme.get('/version');
+
+  expect([status, acme.requests]).toEqual([503, [{ method: 'GET', target: '/api/v1/version' }]]);
 });

@@ -8,75 +8,71 @@ function withConditions(...conditions: readonly object[]): object {
   return application(status('OutOfSync', { conditions }));
 }
 
-describe('an Application', () => {
-  it('an Application is read with its state and last operation', () => {
-    const state = readApplication(
-      application(
-        status('OutOfSync', {
-          reconciledAt: '2026-11-20T10:00:05Z',
-          operationState: {
-            phase: 'Failed',
-            message: 'one or more objects failed to apply',
-            startedAt: '2026-11-20T09:00:00Z',
-            finishedAt: '2026-11-20T09:00:02Z',
-          },
-        }),
-      ),
-    );
+it('an Application is read with its state and last operation', () => {
+  const state = readApplication(
+    application(
+      status('OutOfSync', {
+        reconciledAt: '2026-11-20T10:00:05Z',
+        operationState: {
+          phase: 'Failed',
+          message: 'one or more objects failed to apply',
+          startedAt: '2026-11-20T09:00:00Z',
+          finishedAt: '2026-11-20T09:00:02Z',
+        },
+      }),
+    ),
+  );
 
-    expect(state).toMatchObject({
-      name: 'runners',
-      namespace: 'argocd',
-      sync: 'OutOfSync',
-      health: 'Healthy',
-      errors: [],
-      operation: { phase: 'Failed', message: 'one or more objects failed to apply' },
-      reconciledAtMs: Date.parse('2026-11-20T10:00:05Z'),
-      refreshPending: false,
-    });
-  });
-
-  it('an Application is Unknown and manages nothing before Argo CD has looked at it', () => {
-    const state = readApplication({ metadata: { name: 'runners', namespace: 'argocd' }, spec: {}, status: {} });
-
-    expect(state).toMatchObject({ sync: 'Unknown', errors: [] });
-    expect(state.manages(GROUP)).toBe(false);
+  expect(state).toMatchObject({
+    name: 'runners',
+    namespace: 'argocd',
+    sync: 'OutOfSync',
+    health: 'Healthy',
+    errors: [],
+    operation: { phase: 'Failed', message: 'one or more objects failed to apply' },
+    reconciledAtMs: Date.parse('2026-11-20T10:00:05Z'),
+    refreshPending: false,
   });
 });
 
-describe('the fields of an Application', () => {
-  it('the fields of an Application are an annotation while a refresh is under way, a time in any zone, an operation without a message, and no time', () => {
-    const pending = application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' });
-    expect(readApplication(pending).refreshPending).toBe(true);
+it('an Application is Unknown and manages nothing before Argo CD has looked at it', () => {
+  const state = readApplication({ metadata: { name: 'runners', namespace: 'argocd' }, spec: {}, status: {} });
 
-    const operationState = { phase: 'Running', startedAt: '2026-11-20T09:00:00Z' };
-    const state = readApplication(
-      application(status('Synced', { reconciledAt: '2026-11-20T12:00:05+02:00', operationState })),
-    );
+  expect(state).toMatchObject({ sync: 'Unknown', errors: [] });
+  expect(state.manages(GROUP)).toBe(false);
+});
 
-    expect(state.reconciledAtMs).toBe(Date.parse('2026-11-20T10:00:05Z'));
-    const startedAtMs = Date.parse(operationState.startedAt);
-    expect(state.operation).toEqual({ phase: 'Running', message: '', startedAtMs });
-    expect(readApplication(application(status('Synced', { reconciledAt: null })))).not.toHaveProperty('reconciledAtMs');
-  });
+it('the fields of an Application are an annotation while a refresh is under way, a time in any zone, an operation without a message, and no time', () => {
+  const pending = application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' });
+  expect(readApplication(pending).refreshPending).toBe(true);
 
-  it('the fields of an Application are names of 1 to 253 characters', () => {
-    for (const field of ['name', 'namespace']) {
-      const read = (value: string) => readApplication({ metadata: { name: 'a', namespace: 'b', [field]: value } });
-      expect(read('x')).toMatchObject({ [field]: 'x' });
-      expect(read('x'.repeat(253))).toMatchObject({ [field]: 'x'.repeat(253) });
-      expect(() => read('x'.repeat(254))).toThrow(`no usable metadata.${field}`);
-      expect(() => read('')).toThrow(`no usable metadata.${field}`);
-    }
-  });
+  const operationState = { phase: 'Running', startedAt: '2026-11-20T09:00:00Z' };
+  const state = readApplication(
+    application(status('Synced', { reconciledAt: '2026-11-20T12:00:05+02:00', operationState })),
+  );
 
-  it('the fields of an Application are words without space around them, whole up to 60 characters, else their first and last', () => {
-    const health = (text: string) => readApplication(application({ health: { status: text } })).health;
+  expect(state.reconciledAtMs).toBe(Date.parse('2026-11-20T10:00:05Z'));
+  const startedAtMs = Date.parse(operationState.startedAt);
+  expect(state.operation).toEqual({ phase: 'Running', message: '', startedAtMs });
+  expect(readApplication(application(status('Synced', { reconciledAt: null })))).not.toHaveProperty('reconciledAtMs');
+});
 
-    expect(health('  Healthy ')).toBe('Healthy');
-    expect(health('x'.repeat(60))).toBe('x'.repeat(60));
-    expect(health(`${'a'.repeat(40)}${'b'.repeat(40)}`)).toBe(`${'a'.repeat(20)} … ${'b'.repeat(37)}`);
-  });
+it('the fields of an Application are names of 1 to 253 characters', () => {
+  for (const field of ['name', 'namespace']) {
+    const read = (value: string) => readApplication({ metadata: { name: 'a', namespace: 'b', [field]: value } });
+    expect(read('x')).toMatchObject({ [field]: 'x' });
+    expect(read('x'.repeat(253))).toMatchObject({ [field]: 'x'.repeat(253) });
+    expect(() => read('x'.repeat(254))).toThrow(`no usable metadata.${field}`);
+    expect(() => read('')).toThrow(`no usable metadata.${field}`);
+  }
+});
+
+it('the fields of an Application are words without space around them, whole up to 60 characters, else their first and last', () => {
+  const health = (text: string) => readApplication(application({ health: { status: text } })).health;
+
+  expect(health('  Healthy ')).toBe('Healthy');
+  expect(health('x'.repeat(60))).toBe('x'.repeat(60));
+  expect(health(`${'a'.repeat(40)}${'b'.repeat(40)}`)).toBe(`${'a'.repeat(20)} … ${'b'.repeat(37)}`);
 });
 
 describe('what an Application manages', () => {

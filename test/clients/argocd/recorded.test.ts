@@ -45,53 +45,51 @@ function read(name: string): unknown {
 const APP = { name: 'runners' };
 const deadline = () => new Deadline(10_000);
 
-describe('a recorded Application', () => {
-  it('a recorded Application in sync is left alone', async () => {
-    const { argocd } = await replay('synced');
+it('a recorded Application in sync is left alone', async () => {
+  const { argocd } = await replay('synced');
 
-    const state = await argocd.refresh(APP, deadline());
+  const state = await argocd.refresh(APP, deadline());
 
-    expect(state).toMatchObject({ namespace: 'argocd', sync: 'Synced', health: 'Healthy', errors: [] });
-    expect(state.operation).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (all tasks run)' });
-    expect(afterRefresh(state, [GROUP])).toMatchObject({ is: 'in-sync' });
-  });
+  expect(state).toMatchObject({ namespace: 'argocd', sync: 'Synced', health: 'Healthy', errors: [] });
+  expect(state.operation).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (all tasks run)' });
+  expect(afterRefresh(state, [GROUP])).toMatchObject({ is: 'in-sync' });
+});
 
-  it('a recorded Application out of sync is synced, and its RunnerGroup and Jobs are known', async () => {
-    const { argocd } = await replay('out-of-sync');
+it('a recorded Application out of sync is synced, and its RunnerGroup and Jobs are known', async () => {
+  const { argocd } = await replay('out-of-sync');
 
-    const state = await argocd.refresh(APP, deadline());
+  const state = await argocd.refresh(APP, deadline());
 
-    expect(afterRefresh(state, [GROUP])).toBe('sync');
-    expect(state.manages({ group: 'batch', kind: 'Job', namespace: 'runners', name: 'ci-2-1-4567abcd' })).toBe(true);
-    expect(state.manages({ ...GROUP, name: 'forged' })).toBe(false);
-  });
+  expect(afterRefresh(state, [GROUP])).toBe('sync');
+  expect(state.manages({ group: 'batch', kind: 'Job', namespace: 'runners', name: 'ci-2-1-4567abcd' })).toBe(true);
+  expect(state.manages({ ...GROUP, name: 'forged' })).toBe(false);
+});
 
-  it('a recorded Application whose plugin failed is not synced, keeps its resources, and shows what it said', async () => {
-    const { argocd } = await replay('comparison-error');
+it('a recorded Application whose plugin failed is not synced, keeps its resources, and shows what it said', async () => {
+  const { argocd } = await replay('comparison-error');
 
-    const verdict = afterRefresh(await argocd.refresh(APP, deadline()), [GROUP]);
+  const verdict = afterRefresh(await argocd.refresh(APP, deadline()), [GROUP]);
 
-    expect(verdict).toMatchObject({ is: 'error', app: { sync: 'Unknown' }, errors: [{ type: 'ComparisonError' }] });
-    expect(verdict !== 'sync' && verdict.app.manages(GROUP)).toBe(true);
-    expect(verdict !== 'sync' && verdict.is === 'error' && verdict.errors[0]?.message).toMatch(
-      /^GR-GITEA-01.*put a valid one into the Secret of authToken\.$/,
-    );
-  });
+  expect(verdict).toMatchObject({ is: 'error', app: { sync: 'Unknown' }, errors: [{ type: 'ComparisonError' }] });
+  expect(verdict !== 'sync' && verdict.app.manages(GROUP)).toBe(true);
+  expect(verdict !== 'sync' && verdict.is === 'error' && verdict.errors[0]?.message).toMatch(
+    /^GR-GITEA-01.*put a valid one into the Secret of authToken\.$/,
+  );
+});
 
-  it('a recorded Application with a refresh under way says that its refresh is pending', async () => {
-    const { argocd } = await replay('refresh-pending');
+it('a recorded Application with a refresh under way says that its refresh is pending', async () => {
+  const { argocd } = await replay('refresh-pending');
 
-    expect(await argocd.read(APP, deadline())).toMatchObject({ refreshPending: true });
-  });
+  expect(await argocd.read(APP, deadline())).toMatchObject({ refreshPending: true });
+});
 
-  it('outside the namespace of Argo CD is found there', async () => {
-    const { argocd, lines } = await replay('team-a');
+it('outside the namespace of Argo CD is found there', async () => {
+  const { argocd, lines } = await replay('team-a');
 
-    const state = await argocd.read({ namespace: 'team-a', name: 'mine' }, deadline());
+  const state = await argocd.read({ namespace: 'team-a', name: 'mine' }, deadline());
 
-    expect(state.namespace).toBe('team-a');
-    expect(lines()).toEqual([`GET ${Recorded.parse(read('team-a')).request.path}`]);
-  });
+  expect(state.namespace).toBe('team-a');
+  expect(lines()).toEqual([`GET ${Recorded.parse(read('team-a')).request.path}`]);
 });
 
 describe('a recorded sync', () => {

@@ -49,118 +49,116 @@ const at = (boundTo: string, name = `of-${boundTo}`, giteaUrl?: string): BoundRu
 });
 const clockAt = (nowMs: number): NonNullable<ObserveOptions['clock']> => ({ ...systemClock, now: () => nowMs });
 
-describe('rows of bound runners', () => {
-  it('rows of bound runners are read of the runners that are asked for, and of nobody else', async () => {
-    const ours = runnerRow(7, 'of-acme/web');
-    const { look } = await start({ 'acme/web': [ours, runnerRow(8, 'somebody-elses')] });
+it('rows of bound runners are read of the runners that are asked for, and of nobody else', async () => {
+  const ours = runnerRow(7, 'of-acme/web');
+  const { look } = await start({ 'acme/web': [ours, runnerRow(8, 'somebody-elses')] });
 
-    const { runners } = await look([at('acme/web')]);
+  const { runners } = await look([at('acme/web')]);
 
-    expect(runners.map(({ id, name }) => [id, name])).toEqual([
-      [1, 'of-org'],
-      [7, 'of-acme/web'],
-    ]);
-  });
+  expect(runners.map(({ id, name }) => [id, name])).toEqual([
+    [1, 'of-org'],
+    [7, 'of-acme/web'],
+  ]);
+});
 
-  it('need no request where a job names the runner, and one for all runners of a repository', async () => {
-    const jobs = [...PLAIN, jobRow(2, 'in_progress', { runner_name: 'busy' })];
-    const { asked, look } = await start({}, jobs);
+it('rows of bound runners need no request where a job names the runner, and one for all runners of a repository', async () => {
+  const jobs = [...PLAIN, jobRow(2, 'in_progress', { runner_name: 'busy' })];
+  const { asked, look } = await start({}, jobs);
 
-    await look([at('acme/web', 'busy'), at('acme/api', 'one'), at('Acme/API', 'two')]);
+  await look([at('acme/web', 'busy'), at('acme/api', 'one'), at('Acme/API', 'two')]);
 
-    expect(asked()).toEqual(['acme/api']);
-  });
+  expect(asked()).toEqual(['acme/api']);
+});
 
-  it('a job that is over or waits names nobody', async () => {
-    const { asked, look } = await start({}, [...PLAIN, jobRow(2, 'completed', { runner_name: 'busy' })]);
+it('a job that is over or waits names nobody', async () => {
+  const { asked, look } = await start({}, [...PLAIN, jobRow(2, 'completed', { runner_name: 'busy' })]);
 
-    await look([at('acme/web', 'busy')]);
+  await look([at('acme/web', 'busy')]);
 
-    expect(asked()).toEqual(['acme/web']);
-  });
+  expect(asked()).toEqual(['acme/web']);
+});
 
-  it('need no request for another Gitea, another owner, or a Job that says no repository', async () => {
-    const { gitea, asked, look } = await start({});
+it('rows of bound runners need no request for another Gitea, another owner, or a Job that says no repository', async () => {
+  const { gitea, asked, look } = await start({});
 
-    await look([
-      at('acme/web', 'a', 'https://gitea.example.org'),
-      at('other/web'),
-      { name: 'b' },
-      at('acme/api', 'c', `${gitea.url}/`),
-    ]);
+  await look([
+    at('acme/web', 'a', 'https://gitea.example.org'),
+    at('other/web'),
+    { name: 'b' },
+    at('acme/api', 'c', `${gitea.url}/`),
+  ]);
 
-    expect(asked()).toEqual(['acme/api']);
-  });
+  expect(asked()).toEqual(['acme/api']);
+});
 
-  it.each<[Scope]>([[{ kind: 'global' }], [{ kind: 'repo', owner: 'acme', repo: 'web' }]])(
-    'stand in the list of scope %o anyway',
-    async (scope) => {
-      const { asked, look } = await start({}, PLAIN);
+it.each<[Scope]>([[{ kind: 'global' }], [{ kind: 'repo', owner: 'acme', repo: 'web' }]])(
+  'rows of bound runners stand in the list of scope %o anyway',
+  async (scope) => {
+    const { asked, look } = await start({}, PLAIN);
 
-      await look([at('acme/web')], scope);
+    await look([at('acme/web')], scope);
 
-      expect(asked()).toEqual(scope.kind === 'repo' ? ['acme/web'] : []);
-    },
-  );
+    expect(asked()).toEqual(scope.kind === 'repo' ? ['acme/web'] : []);
+  },
+);
 
-  it.each(['acme/..', 'acme/', 'acme/a b'])('need no request for %s, which is no repository', async (name) => {
+it.each(['acme/..', 'acme/', 'acme/a b'])(
+  'rows of bound runners need no request for %s, which is no repository',
+  async (name) => {
     const { asked, look } = await start({});
 
     await look([at(name), at('acme/web')]);
 
     expect(asked()).toEqual(['acme/web']);
-  });
+  },
+);
 
-  it('rows of bound runners are read for a user, too', async () => {
-    const { asked, look } = await start({});
+it('rows of bound runners are read for a user, too', async () => {
+  const { asked, look } = await start({});
 
-    await look([at('mia/mine'), at('acme/web')], { kind: 'user', user: 'mia' });
+  await look([at('mia/mine'), at('acme/web')], { kind: 'user', user: 'mia' });
 
-    expect(asked()).toEqual(['mia/mine']);
-  });
+  expect(asked()).toEqual(['mia/mine']);
+});
 
-  it('rows of bound runners are not read while nothing is queued or runs', async () => {
-    const { asked, look } = await start({}, []);
+it('rows of bound runners are not read while nothing is queued or runs', async () => {
+  const { asked, look } = await start({}, []);
 
-    await look([at('acme/web')]);
+  await look([at('acme/web')]);
 
-    expect(asked()).toEqual([]);
-  });
+  expect(asked()).toEqual([]);
+});
 
-  it('show one at work whose job is in no list, so running jobs are read again', async () => {
-    const { gitea, look } = await start({ 'acme/web': [runnerRow(7, 'of-acme/web', { busy: true })] });
+it('rows of bound runners show one at work whose job is in no list, so running jobs are read again', async () => {
+  const { gitea, look } = await start({ 'acme/web': [runnerRow(7, 'of-acme/web', { busy: true })] });
 
-    const { runners } = await look([at('acme/web')]);
+  const { runners } = await look([at('acme/web')]);
 
-    expect(runners.at(-1)).toMatchObject({ name: 'of-acme/web', busy: true });
-    expect(gitea.lines().filter((line) => line.endsWith('?status=in_progress&page=1'))).toHaveLength(1);
-  });
+  expect(runners.at(-1)).toMatchObject({ name: 'of-acme/web', busy: true });
+  expect(gitea.lines().filter((line) => line.endsWith('?status=in_progress&page=1'))).toHaveLength(1);
+});
 
-  it.each([404, 403])(
-    'a repository that answers %i tells no rows of bound runners, and the look goes on',
-    async (status) => {
-      const { look } = await start(
-        { 'acme/web': [runnerRow(7, 'of-acme/web')] },
-        PLAIN,
-        ({ path }, response) => path.startsWith('/api/v1/repos/acme/gone/') && json(response, {}, status),
-      );
+it.each([404, 403])(
+  'a repository that answers %i tells no rows of bound runners, and the look goes on',
+  async (status) => {
+    const { look } = await start(
+      { 'acme/web': [runnerRow(7, 'of-acme/web')] },
+      PLAIN,
+      ({ path }, response) => path.startsWith('/api/v1/repos/acme/gone/') && json(response, {}, status),
+    );
 
-      const { runners } = await look([at('acme/gone'), at('acme/web')]);
+    const { runners } = await look([at('acme/gone'), at('acme/web')]);
 
-      expect(runners.map(({ name }) => name)).toEqual(['of-org', 'of-acme/web']);
-    },
-  );
+    expect(runners.map(({ name }) => name)).toEqual(['of-org', 'of-acme/web']);
+  },
+);
 
-  it('rows of bound runners that Gitea fails to list make the look fail', async () => {
-    const { look } = await start({}, PLAIN, ({ path }, response) => LIST.test(path) && json(response, {}, 501));
+it('rows of bound runners that Gitea fails to list make the look fail', async () => {
+  const { look } = await start({}, PLAIN, ({ path }, response) => LIST.test(path) && json(response, {}, 501));
 
-    const { code, message } = await failureOf(look([at('acme/web')]));
+  const { code, message } = await failureOf(look([at('acme/web')]));
 
-    expect([code, message]).toEqual([
-      'GR-GITEA-05',
-      expect.stringContaining('list the runners of repository acme/web'),
-    ]);
-  });
+  expect([code, message]).toEqual(['GR-GITEA-05', expect.stringContaining('list the runners of repository acme/web')]);
 });
 
 describe('with 500 repositories', () => {

@@ -62,38 +62,36 @@ function rowsOf({ queued, running, completed, runners, busy, name, maxItems }: W
   return { jobs, maxItems, runners: Array.from({ length: runners }, (_, at) => runnerRow(at + 1, `r${at}`, { busy })) };
 }
 
-describe('a look that is played again', () => {
-  it('a look that is played again is the look that Gitea itself gives, and asks it nothing', {
-    timeout: 600_000,
-  }, async () => {
-    await fc.assert(
-      fc.asyncProperty(world, async (made) => {
-        const gitea = await fakeGitea(rowsOf(made));
-        const target = targetOf(gitea.url);
-        const kept = await recorded(target);
-        const direct = await lookAt(gitea.url);
-        const before = gitea.seen.length;
+it('a look that is played again is the look that Gitea itself gives, and asks it nothing', {
+  timeout: 600_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(world, async (made) => {
+      const gitea = await fakeGitea(rowsOf(made));
+      const target = targetOf(gitea.url);
+      const kept = await recorded(target);
+      const direct = await lookAt(gitea.url);
+      const before = gitea.seen.length;
 
-        const played = await play(openAs(seal(kept, target), target), target);
+      const played = await play(openAs(seal(kept, target), target), target);
 
-        expect(JSON.stringify(played)).toBe(JSON.stringify(direct));
-        expect(gitea.seen.length).toBe(before);
-        await gitea.close();
-      }),
-      { numRuns: Math.min(RUNS, 25) },
-    );
-  });
+      expect(JSON.stringify(played)).toBe(JSON.stringify(direct));
+      expect(gitea.seen.length).toBe(before);
+      await gitea.close();
+    }),
+    { numRuns: Math.min(RUNS, 25) },
+  );
+});
 
-  it('a look that is played again fails when something is asked that was not kept', async () => {
-    const gitea = await fakeGitea({ jobs: jobRows(1, 3) });
-    const target = targetOf(gitea.url);
-    const look = openAs(seal(await recorded(target), target), target);
+it('a look that is played again fails when something is asked that was not kept', async () => {
+  const gitea = await fakeGitea({ jobs: jobRows(1, 3) });
+  const target = targetOf(gitea.url);
+  const look = openAs(seal(await recorded(target), target), target);
 
-    await expect(
-      play(look, { ...target, url: `${gitea.url}/other`, token: new Token(SECRET, `${gitea.url}/other`) }),
-    ).rejects.toThrow();
-    await expect(play(look, { ...target, scope: { kind: 'global' } })).rejects.toThrow();
-  });
+  await expect(
+    play(look, { ...target, url: `${gitea.url}/other`, token: new Token(SECRET, `${gitea.url}/other`) }),
+  ).rejects.toThrow();
+  await expect(play(look, { ...target, scope: { kind: 'global' } })).rejects.toThrow();
 });
 
 describe('a sealed look', () => {
@@ -161,39 +159,37 @@ describe('a sealed look', () => {
   });
 });
 
-describe('nothing is kept of a look', () => {
-  it.each<[string, FakeOptions['intercept']]>([
-    [
-      'that was led elsewhere',
-      ({ path, query }, response) => {
-        if (path.startsWith('/api/v1/orgs/acme/')) {
-          response
-            .writeHead(307, { location: `/api/v1/orgs/acme-now${path.slice('/api/v1/orgs/acme'.length)}?${query}` })
-            .end();
-          return true;
-        }
-        return path.includes('/acme-now/') && json(response, { jobs: [], runners: [], total_count: 0 });
-      },
-    ],
-    ['that was refused', ({ path }, response) => path.endsWith('/jobs') && json(response, {}, 403)],
-    [
-      'that met a portal',
-      ({ path }, response) => {
-        if (!path.endsWith('/jobs')) return false;
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+it.each<[string, FakeOptions['intercept']]>([
+  [
+    'that was led elsewhere',
+    ({ path, query }, response) => {
+      if (path.startsWith('/api/v1/orgs/acme/')) {
+        response
+          .writeHead(307, { location: `/api/v1/orgs/acme-now${path.slice('/api/v1/orgs/acme'.length)}?${query}` })
+          .end();
         return true;
-      },
-    ],
-  ])('nothing is kept of a look %s', async (_, intercept) => {
-    const gitea = await fakeGitea({ ...(intercept && { intercept }) });
+      }
+      return path.includes('/acme-now/') && json(response, { jobs: [], runners: [], total_count: 0 });
+    },
+  ],
+  ['that was refused', ({ path }, response) => path.endsWith('/jobs') && json(response, {}, 403)],
+  [
+    'that met a portal',
+    ({ path }, response) => {
+      if (!path.endsWith('/jobs')) return false;
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+      return true;
+    },
+  ],
+])('nothing is kept of a look %s', async (_, intercept) => {
+  const gitea = await fakeGitea({ ...(intercept && { intercept }) });
 
-    expect((await recorded(targetOf(gitea.url))).answers).toBeUndefined();
-  });
+  expect((await recorded(targetOf(gitea.url))).answers).toBeUndefined();
+});
 
-  it('nothing is kept of a look for which there is no memory', async () => {
-    const gitea = await fakeGitea({ jobs: jobRows(1, 30) });
+it('nothing is kept of a look for which there is no memory', async () => {
+  const gitea = await fakeGitea({ jobs: jobRows(1, 30) });
 
-    expect((await recorded(targetOf(gitea.url), 1_000)).answers).toBeUndefined();
-    expect((await recorded(targetOf(gitea.url))).answers).toBeDefined();
-  });
+  expect((await recorded(targetOf(gitea.url), 1_000)).answers).toBeUndefined();
+  expect((await recorded(targetOf(gitea.url))).answers).toBeDefined();
 });

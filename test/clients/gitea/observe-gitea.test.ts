@@ -10,8 +10,7 @@ import { serveTls } from '../../support/server.ts';
 const JOBS = '/api/v1/orgs/acme/actions/jobs';
 const RUNNERS = '/api/v1/orgs/acme/actions/runners';
 
-describe('an idle look', () => {
-  test('an idle look asks the version and one page of jobs and nothing else', async () => {
+test('an idle look asks the version and one page of jobs and nothing else', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
 
     const found = await lookAt(gitea.url);
@@ -20,20 +19,18 @@ describe('an idle look', () => {
     expect(gitea.seen.map(({ line }) => line).sort()).toEqual(
       ['/api/v1/version', `${JOBS}?status=queued&status=in_progress&page=1`].sort(),
     );
-  });
+});
 
-  test('an idle look does not list runners for jobs that are only blocked', async () => {
+test('an idle look does not list runners for jobs that are only blocked', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1, 'waiting')] });
 
     const found = await lookAt(gitea.url, ACME, { includeBlocked: true });
 
     expect(found.jobs.map(({ status }) => status)).toEqual(['blocked']);
     expect(gitea.lines()).toEqual([`${JOBS}?status=waiting&status=queued&status=in_progress&page=1`]);
-  });
 });
 
-describe('a look at work', () => {
-  test('a look at work finds queued, running and completed jobs and the runners in four questions', async () => {
+test('a look at work finds queued, running and completed jobs and the runners in four questions', async () => {
     const jobs = [
       jobRow(1, 'completed', { runner_name: 'old' }),
       jobRow(2, 'in_progress', { runner_name: 'busy' }),
@@ -61,9 +58,9 @@ describe('a look at work', () => {
       `${JOBS}?status=queued&status=in_progress&page=1`,
       `${RUNNERS}?page=1`,
     ]);
-  });
+});
 
-  test.each([{}, { ahead: true }])(
+test.each([{}, { ahead: true }])(
     'a look at work reads runners and completed jobs for a warm pool although nothing is queued',
     async (options) => {
       const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
@@ -74,9 +71,9 @@ describe('a look at work', () => {
       expect(looks.get('look')).toEqual({ jobs: [], runners: [] });
       expect(looks.get('pool')).toMatchObject({ jobs: [{ id: 1, status: 'completed' }], runners: [{ name: 'idle' }] });
     },
-  );
+);
 
-  test.each([true, false])(
+test.each([true, false])(
     'a look at work reads the runners although nothing is active if a pinned Job lives: %s',
     async (lives) => {
       const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
@@ -85,9 +82,9 @@ describe('a look at work', () => {
 
       expect(looks.get('look')?.runners.map(({ name }) => name)).toEqual(lives ? ['idle'] : []);
     },
-  );
+);
 
-  test('lets the later answer win when a job ends between two lists', async () => {
+test('a look at work lets the later answer win when a job ends between two lists', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1, 'in_progress', { runner_name: 'r' })],
       intercept: ({ query }, response) =>
@@ -98,9 +95,9 @@ describe('a look at work', () => {
     const found = await lookAt(gitea.url);
 
     expect(found.jobs.map(({ id, status }) => [id, status])).toEqual([[1, 'completed']]);
-  });
+});
 
-  test('a look at work asks for running jobs once more when an ephemeral runner works and no job names it', async () => {
+test('a look at work asks for running jobs once more when an ephemeral runner works and no job names it', async () => {
     let claimed = false;
     const gitea = await fakeGitea({
       jobs: [jobRow(1)],
@@ -116,28 +113,26 @@ describe('a look at work', () => {
 
     expect(found.jobs.map(({ status, runner }) => [status, runner])).toEqual([['in_progress', 'quick']]);
     expect(gitea.lines().filter((line) => line.includes('?status=in_progress'))).toHaveLength(1);
-  });
+});
 
-  test.each([
+test.each([
     ['is offline', { status: 'offline', busy: true }],
     ['is idle', { busy: false }],
     ['is not ephemeral, so none of ours', { busy: true, ephemeral: false }],
-  ])('a look at work does not ask again for a runner that %s', async (_why, fields) => {
+])('a look at work does not ask again for a runner that %s', async (_why, fields) => {
     const gitea = await fakeGitea({ jobs: [jobRow(1)], runners: [runnerRow(1, 'other', fields)] });
 
     await lookAt(gitea.url);
 
     expect(gitea.lines().filter((line) => line.includes('?status=in_progress'))).toEqual([]);
-  });
 });
 
-describe('versions', () => {
-  test.each([
+test.each([
     ['1.25.0', 0, 0, 2],
     ['1.26.4', 0, 0, 2],
     ['1.27.0', 0, 1, 3],
     ['1.28.0-rc0', 0, 1, 3],
-  ])('Gitea %s: reads attempts so that a claim does not change them', async (version, queued, running, completed) => {
+])('Gitea %s: reads attempts so that a claim does not change them', async (version, queued, running, completed) => {
     const jobs = [
       jobRow(1, 'queued', { run_attempt: 0 }),
       jobRow(2, 'in_progress', { run_attempt: 1 }),
@@ -149,18 +144,18 @@ describe('versions', () => {
 
     const attempts = Object.fromEntries(found.jobs.map(({ id, attempt }) => [id, attempt]));
     expect(attempts).toEqual({ 1: queued, 2: running, 3: completed });
-  });
+});
 
-  test('versions are what an old Gitea is told about, not the 404 of its missing lists', async () => {
+test('versions are what an old Gitea is told about, not the 404 of its missing lists', async () => {
     const gitea = await fakeGitea({
       version: '1.24.7',
       intercept: ({ path }, response) => !path.endsWith('/version') && json(response, {}, 404),
     });
 
     expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-11');
-  });
+});
 
-  test('versions are asked once by a process that looks again, but not remembered when the question failed', async () => {
+test('versions are asked once by a process that looks again, but not remembered when the question failed', async () => {
     let broken = true;
     const gitea = await fakeGitea({
       intercept: ({ path }, response) => broken && path.endsWith('/version') && json(response, {}, 403),
@@ -174,7 +169,6 @@ describe('versions', () => {
     await observe([targetOf(gitea.url)], options);
 
     expect(gitea.seen.filter(({ path }) => path === '/api/v1/version')).toHaveLength(2);
-  });
 });
 
 describe('where it asks', () => {
@@ -233,8 +227,7 @@ describe('where it asks', () => {
   });
 });
 
-describe('several targets', () => {
-  test('several targets do not mix: equal job ids on two Giteas stay apart', async () => {
+test('several targets do not mix: equal job ids on two Giteas stay apart', async () => {
     const one = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'one' })] });
     const two = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'two' })] });
 
@@ -244,9 +237,9 @@ describe('several targets', () => {
       ['1', ['one']],
       ['2', ['two']],
     ]);
-  });
+});
 
-  test('fail together when one fails, with every cause once, in the order of the targets', async () => {
+test('several targets fail together when one fails, with every cause once, in the order of the targets', async () => {
     const good = await fakeGitea({ jobs: [jobRow(1)] });
     const bad = await fakeGitea({ version: '1.24.0' });
     const worse = await fakeGitea({ intercept: (_seen, response) => json(response, {}, 401) });
@@ -260,9 +253,9 @@ describe('several targets', () => {
       `ask the version of Gitea: GET ${bad.origin}/api/v1/version: this is Gitea 1.24.0, which cannot list jobs. Upgrade it to 1.25.0 or newer.`,
       `GR-GITEA-01 ask the version of Gitea: GET ${worse.origin}/api/v1/version: Gitea does not accept the token (401). It has 12 characters, and tokens of Gitea have 40: put a valid one into the Secret of authToken.`,
     ]);
-  });
+});
 
-  test('share 8 connections to one origin', async () => {
+test('several targets share 8 connections to one origin', async () => {
     let now = 0;
     let most = 0;
     const gitea = await fakeGitea({
@@ -283,7 +276,6 @@ describe('several targets', () => {
 
     expect(most).toBeLessThanOrEqual(8);
     expect(gitea.lines()).toHaveLength(40);
-  });
 });
 
 test("the version is read again with a group's own token after the token of another group was refused", async () => {

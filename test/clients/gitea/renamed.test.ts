@@ -145,55 +145,53 @@ describe.each(VERSIONS)('Gitea %s', (version) => {
   });
 });
 
-describe('a redirect that is no other name', () => {
-  const JOBS = '/api/v1/orgs/acme/actions/jobs';
-  const leading = async (to: string, from = JOBS) =>
-    await fakeGitea({
-      jobs: [jobRow(1)],
-      intercept: ({ path }, response, { url = '' }) => {
-        if (path !== from) return false;
-        response.writeHead(307, { location: to + url.replace(/[^?]*/, '') }).end();
-        return true;
-      },
-    });
-
-  it.each([
-    '/api/v1/admin/actions/jobs',
-    '/api/v1/user/actions/jobs',
-    '/api/v1/users/evil/actions/jobs',
-    '/api/v1/repos/evil/web/actions/jobs',
-    '/api/v1/orgs/evil/actions/runners',
-    '/api/v1/orgs/evil/actions/jobs/more',
-    '/api/v1/orgs/..%2fadmin/actions/jobs',
-    '/api/v1/orgs/%2e%2e/admin/actions/jobs',
-    '/api/v1/orgs/evil%20org/actions/jobs',
-    '/api/v1/orgs//actions/jobs',
-    '/login',
-  ])('a redirect that is no other name is not followed: %s', async (to) => {
-    const gitea = await leading(to);
-
-    const failure = await failureOf(lookAt(gitea.url));
-
-    expect(failure).toMatchObject({ code: 'GR-HTTP-11', message: expect.stringContaining('to another path') });
-    expect(gitea.lines().filter((line) => !line.startsWith(JOBS))).toEqual([]);
+const JOBS = '/api/v1/orgs/acme/actions/jobs';
+const leading = async (to: string, from = JOBS) =>
+  await fakeGitea({
+    jobs: [jobRow(1)],
+    intercept: ({ path }, response, { url = '' }) => {
+      if (path !== from) return false;
+      response.writeHead(307, { location: to + url.replace(/[^?]*/, '') }).end();
+      return true;
+    },
   });
 
-  it('a redirect that is no other name is not followed to another server, by a POST neither', async () => {
-    const other = await fakeGitea();
-    const path = '/api/v1/orgs/acme/actions/runners/registration-token';
-    const gitea = await leading(`${other.url}${path}`, path);
+it.each([
+  '/api/v1/admin/actions/jobs',
+  '/api/v1/user/actions/jobs',
+  '/api/v1/users/evil/actions/jobs',
+  '/api/v1/repos/evil/web/actions/jobs',
+  '/api/v1/orgs/evil/actions/runners',
+  '/api/v1/orgs/evil/actions/jobs/more',
+  '/api/v1/orgs/..%2fadmin/actions/jobs',
+  '/api/v1/orgs/%2e%2e/admin/actions/jobs',
+  '/api/v1/orgs/evil%20org/actions/jobs',
+  '/api/v1/orgs//actions/jobs',
+  '/login',
+])('a redirect that is no other name is not followed: %s', async (to) => {
+  const gitea = await leading(to);
 
-    const failure = await failureOf(readRegistrationToken(accessTo(gitea.url), ACME));
+  const failure = await failureOf(lookAt(gitea.url));
 
-    expect([failure.code, other.seen]).toEqual(['GR-HTTP-11', []]);
-  });
+  expect(failure).toMatchObject({ code: 'GR-HTTP-11', message: expect.stringContaining('to another path') });
+  expect(gitea.lines().filter((line) => !line.startsWith(JOBS))).toEqual([]);
+});
 
-  it('a redirect that is no other name is not followed for a POST about no name', async () => {
-    const path = '/api/v1/admin/actions/runners/registration-token';
-    const gitea = await leading('/login', path);
+it('a redirect that is no other name is not followed to another server, by a POST neither', async () => {
+  const other = await fakeGitea();
+  const path = '/api/v1/orgs/acme/actions/runners/registration-token';
+  const gitea = await leading(`${other.url}${path}`, path);
 
-    await failureOf(readRegistrationToken(accessTo(gitea.url), { kind: 'global' }));
+  const failure = await failureOf(readRegistrationToken(accessTo(gitea.url), ACME));
 
-    expect(gitea.lines()).toEqual([path]);
-  });
+  expect([failure.code, other.seen]).toEqual(['GR-HTTP-11', []]);
+});
+
+it('a redirect that is no other name is not followed for a POST about no name', async () => {
+  const path = '/api/v1/admin/actions/runners/registration-token';
+  const gitea = await leading('/login', path);
+
+  await failureOf(readRegistrationToken(accessTo(gitea.url), { kind: 'global' }));
+
+  expect(gitea.lines()).toEqual([path]);
 });

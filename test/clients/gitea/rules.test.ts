@@ -7,53 +7,51 @@ const V26: VersionFacts = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClai
 const NOW = Date.parse('2026-08-01T12:00:00Z');
 const V27: VersionFacts = { text: '1.27.0', sortsJobs: true, attemptGrowsAtClaim: false, endsRuns: false };
 
-describe('judgeVersion', () => {
-  test.each([
-    ['1.25.0', '1.25.0', false],
-    ['v1.25.4', '1.25.4', false],
-    ['1.26.4', '1.26.4', false],
-    ['1.27.0+dev-123-gabc', '1.27.0', true],
-    ['1.27.0~rc1', '1.27.0', true],
-    ['1.28.0-rc0', '1.28.0', true],
-    ['1.26.0+rc0', '1.26.0', false],
-    ['28.0.0', '28.0.0', true],
-    ['25.4.0', '25.4.0', false],
-    ['26.8.1', '26.8.1', false],
-    ['27.0.0', '27.0.0', true],
-  ])('judgeVersion takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
-    expect(judgeVersion(text)).toEqual({
-      text: found,
-      sortsJobs: sorts,
-      attemptGrowsAtClaim: !sorts,
-      endsRuns: found === '28.0.0',
-    });
+test.each([
+  ['1.25.0', '1.25.0', false],
+  ['v1.25.4', '1.25.4', false],
+  ['1.26.4', '1.26.4', false],
+  ['1.27.0+dev-123-gabc', '1.27.0', true],
+  ['1.27.0~rc1', '1.27.0', true],
+  ['1.28.0-rc0', '1.28.0', true],
+  ['1.26.0+rc0', '1.26.0', false],
+  ['28.0.0', '28.0.0', true],
+  ['25.4.0', '25.4.0', false],
+  ['26.8.1', '26.8.1', false],
+  ['27.0.0', '27.0.0', true],
+])('judgeVersion takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
+  expect(judgeVersion(text)).toEqual({
+    text: found,
+    sortsJobs: sorts,
+    attemptGrowsAtClaim: !sorts,
+    endsRuns: found === '28.0.0',
   });
+});
 
-  test.each(['1.24.9', '0.99.0', '1.9.0', '1.3.0', '2.0.0', '23.8.0', '24.7.0'])(
-    'judgeVersion refuses %s as too old',
-    (text) => {
-      expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-11' });
-    },
-  );
+test.each(['1.24.9', '0.99.0', '1.9.0', '1.3.0', '2.0.0', '23.8.0', '24.7.0'])(
+  'judgeVersion refuses %s as too old',
+  (text) => {
+    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-11' });
+  },
+);
 
-  test.each([
-    '',
-    'main',
-    '1.27',
-    '1.27.0.1',
-    '1.27.0 (\u001b[31m)',
-    ' 1.27.0',
-    '1.27.0\n',
-    '99999.1.1',
-    '1.27.0+<script>',
-    `1.27.0+${'a'.repeat(200)}`,
-  ])('judgeVersion does not guess what %j means', (text) => {
-    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-13' });
-  });
+test.each([
+  '',
+  'main',
+  '1.27',
+  '1.27.0.1',
+  '1.27.0 (\u001b[31m)',
+  ' 1.27.0',
+  '1.27.0\n',
+  '99999.1.1',
+  '1.27.0+<script>',
+  `1.27.0+${'a'.repeat(200)}`,
+])('judgeVersion does not guess what %j means', (text) => {
+  expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-13' });
+});
 
-  test.each(['11.0.1+gitea-1.22.0', '7.0.0-dev-12-abc+gitea-1.22.0'])('judgeVersion knows Forgejo by %s', (text) => {
-    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-12' });
-  });
+test.each(['11.0.1+gitea-1.22.0', '7.0.0-dev-12-abc+gitea-1.22.0'])('judgeVersion knows Forgejo by %s', (text) => {
+  expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-12' });
 });
 
 test.each([

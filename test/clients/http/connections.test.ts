@@ -75,90 +75,88 @@ describe('TLS', () => {
   });
 });
 
-describe('a proxy', () => {
-  test('forwards plain http, with the login of its URL', async () => {
-    const server = await serve((incoming, response) =>
-      response.end(`${incoming.headers.host} ${incoming.headers.authorization}`),
-    );
-    const proxy = await proxyServer();
-    const env = { HTTP_PROXY: `http://me:pass%20word@127.0.0.1:${proxy.port}` };
-
-    const answer = await send(request(`${server.origin}/a?b=c`), { env });
-
-    expect(answer.text).toBe(`127.0.0.1:${server.port} token s3cret`);
-    expect(proxy.lines).toEqual([`GET ${server.origin}/a?b=c`]);
-    expect(proxy.logins).toEqual([`Basic ${Buffer.from('me:pass word').toString('base64')}`]);
-  });
-
-  test('tunnels https and never sees the token', async () => {
-    const certificates = makeCertificates();
-    const server = await serveTls(certificates, (incoming, response) => response.end(incoming.headers.authorization));
-    const proxy = await proxyServer();
-
-    const answer = await send(request(server.origin), { env: { https_proxy: proxy.origin }, ca: certificates.ca });
-
-    expect(answer.text).toBe('token s3cret');
-    expect(proxy.lines).toEqual([`CONNECT localhost:${server.port}`]);
-  });
-
-  test('a proxy is left out for hosts of NO_PROXY', async () => {
-    const server = await serve((_incoming, response) => response.end('direct'));
-    const proxy = await proxyServer();
-
-    const answer = await send(request(server.origin), { env: { HTTP_PROXY: proxy.origin, NO_PROXY: '127.0.0.1' } });
-
-    expect([answer.text, proxy.lines]).toEqual(['direct', []]);
-  });
-
-  test('a proxy that refuses the tunnel is named', async () => {
-    const proxy = await proxyServer(403);
-
-    const failure = await failureOfSending(request('https://localhost:1/'), { env: { HTTPS_PROXY: proxy.origin } });
-
-    expect(failure.message).toBe(
-      `read it: GET https://localhost:1/: the proxy 127.0.0.1:${proxy.port} refused the connection to localhost:1. Check the proxy, or put the host into NO_PROXY.`,
-    );
-  });
-
-  test.each(['http', 'https'])(
-    'a proxy that wants another login is named, without the login that it got (%s)',
-    async (scheme) => {
-      const proxy = await proxyServer(407);
-      const env = { [`${scheme}_proxy`]: `http://me:s3cret@127.0.0.1:${proxy.port}` };
-
-      const failure = await failureOfSending(request(`${scheme}://localhost:1/`), { env });
-
-      expect([failure.code, failure.exit, failure.message]).toEqual([
-        'GR-HTTP-08',
-        1,
-        `read it: GET ${scheme}://localhost:1/: the proxy 127.0.0.1:${proxy.port} wants a login, or another one (407). Put user and password into the proxy's URL, percent-encoded.`,
-      ]);
-      expect(proxy.logins).toEqual([`Basic ${Buffer.from('me:s3cret').toString('base64')}`]);
-    },
+test('a proxy forwards plain http, with the login of its URL', async () => {
+  const server = await serve((incoming, response) =>
+    response.end(`${incoming.headers.host} ${incoming.headers.authorization}`),
   );
+  const proxy = await proxyServer();
+  const env = { HTTP_PROXY: `http://me:pass%20word@127.0.0.1:${proxy.port}` };
 
-  test('a proxy that is down is named, without its password', async () => {
-    const gone = await listen(createServer());
-    await gone.close();
-    const env = { http_proxy: `http://me:s3cret@127.0.0.1:${gone.port}` };
+  const answer = await send(request(`${server.origin}/a?b=c`), { env });
 
-    const failure = await failureOfSending(request('http://localhost:1/'), { env });
+  expect(answer.text).toBe(`127.0.0.1:${server.port} token s3cret`);
+  expect(proxy.lines).toEqual([`GET ${server.origin}/a?b=c`]);
+  expect(proxy.logins).toEqual([`Basic ${Buffer.from('me:pass word').toString('base64')}`]);
+});
 
-    expect(failure.message).toBe(
-      `read it: GET http://localhost:1/: the proxy 127.0.0.1:${gone.port} refused the connection. Check the URL and that the server is up.`,
-    );
+test('a proxy tunnels https and never sees the token', async () => {
+  const certificates = makeCertificates();
+  const server = await serveTls(certificates, (incoming, response) => response.end(incoming.headers.authorization));
+  const proxy = await proxyServer();
+
+  const answer = await send(request(server.origin), { env: { https_proxy: proxy.origin }, ca: certificates.ca });
+
+  expect(answer.text).toBe('token s3cret');
+  expect(proxy.lines).toEqual([`CONNECT localhost:${server.port}`]);
+});
+
+test('a proxy is left out for hosts of NO_PROXY', async () => {
+  const server = await serve((_incoming, response) => response.end('direct'));
+  const proxy = await proxyServer();
+
+  const answer = await send(request(server.origin), { env: { HTTP_PROXY: proxy.origin, NO_PROXY: '127.0.0.1' } });
+
+  expect([answer.text, proxy.lines]).toEqual(['direct', []]);
+});
+
+test('a proxy that refuses the tunnel is named', async () => {
+  const proxy = await proxyServer(403);
+
+  const failure = await failureOfSending(request('https://localhost:1/'), { env: { HTTPS_PROXY: proxy.origin } });
+
+  expect(failure.message).toBe(
+    `read it: GET https://localhost:1/: the proxy 127.0.0.1:${proxy.port} refused the connection to localhost:1. Check the proxy, or put the host into NO_PROXY.`,
+  );
+});
+
+test.each(['http', 'https'])(
+  'a proxy that wants another login is named, without the login that it got (%s)',
+  async (scheme) => {
+    const proxy = await proxyServer(407);
+    const env = { [`${scheme}_proxy`]: `http://me:s3cret@127.0.0.1:${proxy.port}` };
+
+    const failure = await failureOfSending(request(`${scheme}://localhost:1/`), { env });
+
+    expect([failure.code, failure.exit, failure.message]).toEqual([
+      'GR-HTTP-08',
+      1,
+      `read it: GET ${scheme}://localhost:1/: the proxy 127.0.0.1:${proxy.port} wants a login, or another one (407). Put user and password into the proxy's URL, percent-encoded.`,
+    ]);
+    expect(proxy.logins).toEqual([`Basic ${Buffer.from('me:s3cret').toString('base64')}`]);
+  },
+);
+
+test('a proxy that is down is named, without its password', async () => {
+  const gone = await listen(createServer());
+  await gone.close();
+  const env = { http_proxy: `http://me:s3cret@127.0.0.1:${gone.port}` };
+
+  const failure = await failureOfSending(request('http://localhost:1/'), { env });
+
+  expect(failure.message).toBe(
+    `read it: GET http://localhost:1/: the proxy 127.0.0.1:${gone.port} refused the connection. Check the URL and that the server is up.`,
+  );
+});
+
+test('a proxy that is no URL is wrong input, and its value stays unseen', async () => {
+  const failure = await failureOfSending(request('http://localhost:1/'), {
+    env: { HTTP_PROXY: 'socks5://me:s3cret@proxy' },
   });
 
-  test('a proxy that is no URL is wrong input, and its value stays unseen', async () => {
-    const failure = await failureOfSending(request('http://localhost:1/'), {
-      env: { HTTP_PROXY: 'socks5://me:s3cret@proxy' },
-    });
-
-    expect(failure.message).toBe(
-      'choose the proxy for localhost:1: the environment variable HTTP_PROXY is no http or https URL, so nothing was sent. Write it like http://proxy.example.com:3128, or remove it to connect directly.',
-    );
-    expect(failure.exit).toBe(2);
-  });
+  expect(failure.message).toBe(
+    'choose the proxy for localhost:1: the environment variable HTTP_PROXY is no http or https URL, so nothing was sent. Write it like http://proxy.example.com:3128, or remove it to connect directly.',
+  );
+  expect(failure.exit).toBe(2);
 });
 
 test.each([

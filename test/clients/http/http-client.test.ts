@@ -60,66 +60,64 @@ describe('tries again', () => {
   });
 });
 
-describe('redirects', () => {
-  test('redirects are followed within the origin, with the token', async () => {
-    const seen: (string | undefined)[] = [];
-    const server = await serve((incoming, response) => {
-      seen.push(`${incoming.url} ${incoming.headers.authorization}`);
-      if (incoming.url === '/old') response.writeHead(301, { location: '/new' }).end();
+test('redirects are followed within the origin, with the token', async () => {
+  const seen: (string | undefined)[] = [];
+  const server = await serve((incoming, response) => {
+    seen.push(`${incoming.url} ${incoming.headers.authorization}`);
+    if (incoming.url === '/old') response.writeHead(301, { location: '/new' }).end();
+    else response.end('there');
+  });
+
+  expect((await send(request(`${server.origin}/old`))).text).toBe('there');
+  expect(seen).toEqual(['/old token s3cret', '/new token s3cret']);
+});
+
+test.each(['another port', 'another scheme'])('redirects to %s never reach it', async (kind) => {
+  const reached: (string | undefined)[] = [];
+  const other = await serve((incoming, response) => {
+    reached.push(incoming.headers.authorization);
+    response.end('caught');
+  });
+  const server = await serve((_incoming, response) => {
+    response
+      .writeHead(302, { location: kind === 'another port' ? `${other.origin}/` : `https://127.0.0.1:${other.port}/` })
+      .end();
+  });
+
+  const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
+
+  expect(failure.message).toBe(
+    `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it.`,
+  );
+  expect(reached).toEqual([]);
+});
+
+test('redirects are not followed for a POST', async () => {
+  const server = await answering([307, { location: '/' }]);
+
+  const answer = await send(request(server.origin, { method: 'POST', body: '{}' }));
+
+  expect([answer.status, server.count()]).toEqual([307, 1]);
+});
+
+test.each([301, 307, 308])(
+  'redirects are followed for a POST that may be repeated, with its body (%i)',
+  async (status) => {
+    const seen: string[] = [];
+    const server = await serve(async (incoming, response) => {
+      let body = '';
+      for await (const piece of incoming) body += piece;
+      seen.push(`${incoming.method} ${incoming.url} ${body}`);
+      if (incoming.url === '/old') response.writeHead(status, { location: '/new' }).end();
       else response.end('there');
     });
 
-    expect((await send(request(`${server.origin}/old`))).text).toBe('there');
-    expect(seen).toEqual(['/old token s3cret', '/new token s3cret']);
-  });
+    const asked = request(`${server.origin}/old`, { method: 'POST', body: '{"a":1}', repeats: true });
 
-  test.each(['another port', 'another scheme'])('redirects to %s never reach it', async (kind) => {
-    const reached: (string | undefined)[] = [];
-    const other = await serve((incoming, response) => {
-      reached.push(incoming.headers.authorization);
-      response.end('caught');
-    });
-    const server = await serve((_incoming, response) => {
-      response
-        .writeHead(302, { location: kind === 'another port' ? `${other.origin}/` : `https://127.0.0.1:${other.port}/` })
-        .end();
-    });
-
-    const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
-
-    expect(failure.message).toBe(
-      `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it.`,
-    );
-    expect(reached).toEqual([]);
-  });
-
-  test('redirects are not followed for a POST', async () => {
-    const server = await answering([307, { location: '/' }]);
-
-    const answer = await send(request(server.origin, { method: 'POST', body: '{}' }));
-
-    expect([answer.status, server.count()]).toEqual([307, 1]);
-  });
-
-  test.each([301, 307, 308])(
-    'redirects are followed for a POST that may be repeated, with its body (%i)',
-    async (status) => {
-      const seen: string[] = [];
-      const server = await serve(async (incoming, response) => {
-        let body = '';
-        for await (const piece of incoming) body += piece;
-        seen.push(`${incoming.method} ${incoming.url} ${body}`);
-        if (incoming.url === '/old') response.writeHead(status, { location: '/new' }).end();
-        else response.end('there');
-      });
-
-      const asked = request(`${server.origin}/old`, { method: 'POST', body: '{"a":1}', repeats: true });
-
-      expect((await send(asked)).text).toBe('there');
-      expect(seen).toEqual(['POST /old {"a":1}', 'POST /new {"a":1}']);
-    },
-  );
-});
+    expect((await send(asked)).text).toBe('there');
+    expect(seen).toEqual(['POST /old {"a":1}', 'POST /new {"a":1}']);
+  },
+);
 
 describe('limits', () => {
   test('one attempt has a limit of time, before the whole', async () => {

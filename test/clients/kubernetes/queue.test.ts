@@ -35,26 +35,22 @@ function podOf(runs: boolean, isEnding = false): KubePod {
   });
 }
 
-describe('a Job that waits in a queue', () => {
-  it('a Job that waits in a queue tells its queue, and that it waits there', () => {
-    expect(judgeJob(jobOf({ suspended: 'True' }), [])).toMatchObject({
-      state: 'starting',
-      queue: 'team-a',
-      createdAtMs: at(BORN),
-      trouble: { reason: 'Suspended', message: 'Job suspended', isSuspended: true, queue: 'team-a' },
-    });
-    expect(judgeJob(jobOf({ queue: '', suspended: 'True' }), [])).not.toHaveProperty('queue');
+it('a Job that waits in a queue tells its queue, and that it waits there', () => {
+  expect(judgeJob(jobOf({ suspended: 'True' }), [])).toMatchObject({
+    state: 'starting',
+    queue: 'team-a',
+    createdAtMs: at(BORN),
+    trouble: { reason: 'Suspended', message: 'Job suspended', isSuspended: true, queue: 'team-a' },
   });
+  expect(judgeJob(jobOf({ queue: '', suspended: 'True' }), [])).not.toHaveProperty('queue');
+});
 
-  it('a Job that waits in a queue counts from when it was let start: its wait is no fault of its pod', () => {
-    const started = jobOf({ generation: 2, suspend: false, suspended: 'False' });
+it('a Job that waits in a queue counts from when it was let start: its wait is no fault of its pod', () => {
+  const started = jobOf({ generation: 2, suspend: false, suspended: 'False' });
 
-    expect(judgeJob(started, [podOf(true)])).toMatchObject({ state: 'running', createdAtMs: at(LATER) });
-    expect(judgeJob(started, [])).toMatchObject({ state: 'starting', createdAtMs: at(LATER) });
-    expect(judgeJob(jobOf({ queue: '', suspend: false, suspended: 'False' }), [podOf(true)]).createdAtMs).toBe(
-      at(LATER),
-    );
-  });
+  expect(judgeJob(started, [podOf(true)])).toMatchObject({ state: 'running', createdAtMs: at(LATER) });
+  expect(judgeJob(started, [])).toMatchObject({ state: 'starting', createdAtMs: at(LATER) });
+  expect(judgeJob(jobOf({ queue: '', suspend: false, suspended: 'False' }), [podOf(true)]).createdAtMs).toBe(at(LATER));
 });
 
 describe('a Job that Kueue has stopped', () => {

@@ -86,35 +86,33 @@ describe('generate with a token that is bound to http://…/gitea', () => {
   });
 });
 
-describe('a request to Gitea', () => {
-  const token = new Token(SECRET, 'https://git.example.com/gitea');
-  const request = (url: string, path = '/version') => requestTo({ url, token }, { what: 'ask', method: 'GET', path });
+const token = new Token(SECRET, 'https://git.example.com/gitea');
+const request = (url: string, path = '/version') => requestTo({ url, token }, { what: 'ask', method: 'GET', path });
 
-  it('a request to Gitea is made below the base of its token', () => {
-    expect(request('https://git.example.com/gitea/').url.href).toBe('https://git.example.com/gitea/api/v1/version');
-  });
+it('a request to Gitea is made below the base of its token', () => {
+  expect(request('https://git.example.com/gitea/').url.href).toBe('https://git.example.com/gitea/api/v1/version');
+});
 
-  it.each([
-    ['https://git.example.com', '/version'],
-    ['https://git.example.com/other-app', '/version'],
-    ['https://git.example.com/gitea2', '/version'],
-    ['http://git.example.com/gitea', '/version'],
-    ['https://user@git.example.com/gitea', '/version'],
-    ['https://git.example.com/gitea', '/../../../other-app'],
-    ['https://git.example.com/gitea', '/orgs/%2e%2e/%2e%2e/%2e%2e/%2e%2e/other-app'],
-    ['https://git.example.com/gitea', '/orgs/..%2f..%2f..%2f..%2fother-app'],
-    ['https://git.example.com/gitea', '/orgs/..%5cother-app'],
-  ])('a request to Gitea is refused when %s%s leads elsewhere', (url, path) => {
-    expect(() => request(url, path)).toThrow(expect.objectContaining({ code: 'GR-GITEA-15', exit: 3 }));
-  });
+it.each([
+  ['https://git.example.com', '/version'],
+  ['https://git.example.com/other-app', '/version'],
+  ['https://git.example.com/gitea2', '/version'],
+  ['http://git.example.com/gitea', '/version'],
+  ['https://user@git.example.com/gitea', '/version'],
+  ['https://git.example.com/gitea', '/../../../other-app'],
+  ['https://git.example.com/gitea', '/orgs/%2e%2e/%2e%2e/%2e%2e/%2e%2e/other-app'],
+  ['https://git.example.com/gitea', '/orgs/..%2f..%2f..%2f..%2fother-app'],
+  ['https://git.example.com/gitea', '/orgs/..%5cother-app'],
+])('a request to Gitea is refused when %s%s leads elsewhere', (url, path) => {
+  expect(() => request(url, path)).toThrow(expect.objectContaining({ code: 'GR-GITEA-15', exit: 3 }));
+});
 
-  it('a request that deletes a registration is refused, too, before it is sent', async () => {
-    const { origin, arrived } = await serverWithTwoApps();
-    const access = accessTo(`${origin}/other-app`, new Token(SECRET, `${origin}/gitea`));
+it('a request that deletes a registration is refused, too, before it is sent', async () => {
+  const { origin, arrived } = await serverWithTwoApps();
+  const access = accessTo(`${origin}/other-app`, new Token(SECRET, `${origin}/gitea`));
 
-    const failure = await failureOf(deleteRegistration(access, orgLevel('acme'), 1));
+  const failure = await failureOf(deleteRegistration(access, orgLevel('acme'), 1));
 
-    expect(failure).toMatchObject({ code: 'GR-GITEA-15', exit: 3 });
-    expect(arrived).toEqual([]);
-  });
+  expect(failure).toMatchObject({ code: 'GR-GITEA-15', exit: 3 });
+  expect(arrived).toEqual([]);
 });

@@ -129,202 +129,193 @@ fs.writeFileSync(process.env.CDK8S_OUTDIR + '/all.k8s.yaml', ${JSON.stringify(te
   });
 });
 
-describe('RunnerPolicyValidation', () => {
-  it.each<readonly [string, object, readonly (string | object)[], readonly string[]]>([
-    ['nothing at all', IMAGES, [], []],
-    ['other kinds', IMAGES, [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }], []],
-    ['a Job of another API group', IMAGES, [{ ...job('bash'), apiVersion: 'batch.volcano.sh/v1alpha1' }], []],
+it.each<readonly [string, object, readonly (string | object)[], readonly string[]]>([
+  ['nothing at all', IMAGES, [], []],
+  ['other kinds', IMAGES, [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }], []],
+  ['a Job of another API group', IMAGES, [{ ...job('bash'), apiVersion: 'batch.volcano.sh/v1alpha1' }], []],
+  ['a CronJob', IMAGES, [cronJob('bash')], ['images nightly spec.jobTemplate.spec.template.spec.containers[0].image']],
+  [
+    'Jobs in a list of lists',
+    IMAGES,
+    [listOf(GOOD, listOf(job('bash', {}, { name: 'inner' })))],
+    ['images inner spec.template.spec.containers[0].image'],
+  ],
+  [
+    'a pod that cannot be judged',
+    {},
+    [job('a:1', { container: { unknown: 1 } })],
+    ['podTemplateFields by-hand spec.template.spec.containers[0].unknown'],
+  ],
+  ['a Job without a pod, which no API server takes', IMAGES, [{ ...GOOD, spec: {} }], []],
+  ['another kind of that API group', IMAGES, [{ ...GOOD, kind: 'Other' }], []],
+  [
+    'an item of a JobList, which needs no type for kubectl',
+    IMAGES,
+    [{ apiVersion: 'batch/v1', kind: 'JobList', items: [{ metadata: job('').metadata, spec: job('bash').spec }] }],
+    ['images by-hand spec.template.spec.containers[0].image'],
+  ],
+  [
+    'a privileged pod, also if the policy says nothing of it',
+    {},
+    [job('a:1', { container: { securityContext: { privileged: true } } })],
+    ['securityProfile by-hand spec.template'],
+  ],
+  ['a Job that meets the baseline', { securityProfile: { highest: 'baseline' } }, [GOOD], []],
+  [
+    'a Job that meets the baseline, where only restricted pods are allowed',
+    { securityProfile: { highest: 'restricted' } },
+    [GOOD],
+    ['securityProfile by-hand spec.template'],
+  ],
+  [
+    'a name of a registry that leads elsewhere',
+    { ...IMAGES, podTemplateFields: ['spec.hostAliases'] },
     [
-      'a CronJob',
-      IMAGES,
-      [cronJob('bash')],
-      ['images nightly spec.jobTemplate.spec.template.spec.containers[0].image'],
+      job('registry.example.com/ci/tool:1', {
+        hostAliases: [{ ip: '1.2.3.4', hostnames: ['registry.example.com'] }],
+      }),
+    ],
+    ['podTemplateFields by-hand spec.template.spec.hostAliases'],
+  ],
+  [
+    'a service account, a Secret and too much memory',
+    {
+      namespaces: [{ name: 'runners', secrets: ['gitea-*'], podTemplateFields: [] }],
+      maxResources: { memory: '1Gi' },
+    },
+    [
+      job('a:1', {
+        serviceAccountName: 'admin',
+        volumes: [{ name: 's', secret: { secretName: 'other' } }],
+        container: { resources: { requests: { memory: '2Gi' } } },
+      }),
     ],
     [
-      'Jobs in a list of lists',
-      IMAGES,
-      [listOf(GOOD, listOf(job('bash', {}, { name: 'inner' })))],
-      ['images inner spec.template.spec.containers[0].image'],
+      'namespaces.secrets by-hand spec.template.spec.volumes[0].secret.secretName',
+      'serviceAccounts by-hand spec.template.spec.serviceAccountName',
+      'maxResources by-hand spec.template',
     ],
-    [
-      'a pod that cannot be judged',
-      {},
-      [job('a:1', { container: { unknown: 1 } })],
-      ['podTemplateFields by-hand spec.template.spec.containers[0].unknown'],
-    ],
-    ['a Job without a pod, which no API server takes', IMAGES, [{ ...GOOD, spec: {} }], []],
-    ['another kind of that API group', IMAGES, [{ ...GOOD, kind: 'Other' }], []],
-    [
-      'an item of a JobList, which needs no type for kubectl',
-      IMAGES,
-      [{ apiVersion: 'batch/v1', kind: 'JobList', items: [{ metadata: job('').metadata, spec: job('bash').spec }] }],
-      ['images by-hand spec.template.spec.containers[0].image'],
-    ],
-    [
-      'a privileged pod, also if the policy says nothing of it',
-      {},
-      [job('a:1', { container: { securityContext: { privileged: true } } })],
-      ['securityProfile by-hand spec.template'],
-    ],
-    ['a Job that meets the baseline', { securityProfile: { highest: 'baseline' } }, [GOOD], []],
-    [
-      'a Job that meets the baseline, where only restricted pods are allowed',
-      { securityProfile: { highest: 'restricted' } },
-      [GOOD],
-      ['securityProfile by-hand spec.template'],
-    ],
-    [
-      'a name of a registry that leads elsewhere',
-      { ...IMAGES, podTemplateFields: ['spec.hostAliases'] },
-      [
-        job('registry.example.com/ci/tool:1', {
-          hostAliases: [{ ip: '1.2.3.4', hostnames: ['registry.example.com'] }],
-        }),
+  ],
+  [
+    'Jobs by the entry of their namespace, `default` if they name none',
+    { namespaces: [{ name: 'default', ...IMAGES }, { name: '**' }] },
+    [GOOD, job('bash'), cronJob('bash')],
+    ['images nightly spec.jobTemplate.spec.template.spec.containers[0].image'],
+  ],
+  [
+    'Jobs by their labels and names, and by no scope, for they have none',
+    {
+      images: [],
+      groups: [
+        { match: { scope: 'global' }, images: ['registry.example.com/**'] },
+        { match: { labels: { of: 'us' }, name: 'by-*' }, ...IMAGES },
       ],
-      ['podTemplateFields by-hand spec.template.spec.hostAliases'],
-    ],
+    },
     [
-      'a service account, a Secret and too much memory',
-      {
-        namespaces: [{ name: 'runners', secrets: ['gitea-*'], podTemplateFields: [] }],
-        maxResources: { memory: '1Gi' },
-      },
-      [
-        job('a:1', {
-          serviceAccountName: 'admin',
-          volumes: [{ name: 's', secret: { secretName: 'other' } }],
-          container: { resources: { requests: { memory: '2Gi' } } },
-        }),
-      ],
-      [
-        'namespaces.secrets by-hand spec.template.spec.volumes[0].secret.secretName',
-        'serviceAccounts by-hand spec.template.spec.serviceAccountName',
-        'maxResources by-hand spec.template',
-      ],
+      job('registry.example.com/ci/tool:1', {}, { labels: { of: 'us' } }),
+      job('registry.example.com/ci/tool:1', {}, { name: 'other' }),
     ],
-    [
-      'Jobs by the entry of their namespace, `default` if they name none',
-      { namespaces: [{ name: 'default', ...IMAGES }, { name: '**' }] },
-      [GOOD, job('bash'), cronJob('bash')],
-      ['images nightly spec.jobTemplate.spec.template.spec.containers[0].image'],
-    ],
-    [
-      'Jobs by their labels and names, and by no scope, for they have none',
-      {
-        images: [],
-        groups: [
-          { match: { scope: 'global' }, images: ['registry.example.com/**'] },
-          { match: { labels: { of: 'us' }, name: 'by-*' }, ...IMAGES },
-        ],
-      },
-      [
-        job('registry.example.com/ci/tool:1', {}, { labels: { of: 'us' } }),
-        job('registry.example.com/ci/tool:1', {}, { name: 'other' }),
-      ],
-      ['images other spec.template.spec.containers[0].image'],
-    ],
-    [
-      'all RunnerGroups, if the cap over them is too low',
-      { maxActiveRunners: 5 },
-      [ALLOWED, DENIED, GOOD],
-      ['maxActiveRunners good spec.maxActiveRunners', 'maxActiveRunners bad spec.maxActiveRunners'],
-    ],
-    [
-      'nothing of a Job that only RunnerGroups have',
-      { namespaces: [], podTemplateFields: [], maxActiveRunners: 0 },
-      [GOOD],
-      [],
-    ],
-  ])('judges %s', async (_, spec, documents, violations) => {
-    expect((await judged(spec, ...documents)).violations).toEqual(violations);
+    ['images other spec.template.spec.containers[0].image'],
+  ],
+  [
+    'all RunnerGroups, if the cap over them is too low',
+    { maxActiveRunners: 5 },
+    [ALLOWED, DENIED, GOOD],
+    ['maxActiveRunners good spec.maxActiveRunners', 'maxActiveRunners bad spec.maxActiveRunners'],
+  ],
+  [
+    'nothing of a Job that only RunnerGroups have',
+    { namespaces: [], podTemplateFields: [], maxActiveRunners: 0 },
+    [GOOD],
+    [],
+  ],
+])('RunnerPolicyValidation judges %s', async (_, spec, documents, violations) => {
+  expect((await judged(spec, ...documents)).violations).toEqual(violations);
+});
+
+it('RunnerPolicyValidation says of a Job what it says of a podTemplate, but no field of a RunnerGroup', async () => {
+  const spec = { ...IMAGES, securityProfile: { highest: 'restricted', withReason: 'baseline' } };
+
+  expect((await judged(spec, job('bash'))).messages).toEqual([
+    'is "bash"; the policy allows registry.example.com/ci/**. Use one of them [images]',
+    'is baseline; the policy allows restricted at most [securityProfile]',
+  ]);
+});
+
+it('RunnerPolicyValidation names what else starts pods and is not judged', async () => {
+  const container = { image: 'bash' };
+  const { violations, logged } = await judged(
+    IMAGES,
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Workflow',
+      metadata: { name: 'build' },
+      spec: { templates: [{ container }] },
+    },
+    {
+      apiVersion: 'tekton.dev/v1',
+      kind: 'PipelineRun',
+      metadata: { name: 'run' },
+      spec: { pipelineRef: { name: 'x' } },
+    },
+    { apiVersion: 'example.com/v1', kind: 'Fleet', metadata: { name: 'any' }, spec: { deep: [{ er: container }] } },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'none' }, data: { image: 'bash' } },
+    ALLOWED,
+  );
+
+  expect(violations).toEqual([]);
+  expect(logged).toEqual([
+    'warning: a policy judges RunnerGroups, Jobs and CronJobs, and not Workflow build, PipelineRun run, Fleet any',
+  ]);
+});
+
+it('RunnerPolicyValidation tells warnings, and what it does not check, without failing', async () => {
+  const spec = { ...IMAGES, projects: ['ci'], enforcement: 'warn' };
+  const { violations, logged } = await judged(spec, DENIED, job('bash'));
+
+  expect(violations).toEqual([]);
+  expect(logged).toEqual([
+    'not checked, because Argo CD does not ask: projects',
+    expect.stringMatching(/^warning: .*runners\/bad: spec\.image: .* \[images\]$/),
+    expect.stringMatching(/^warning: .*runners\/by-hand: spec\.template\.spec\.containers\[0\]\.image: .* \[images\]$/),
+  ]);
+});
+
+it('RunnerPolicyValidation knows exceptions, and when they end', async () => {
+  const exception = (until: string) => ({
+    ...IMAGES,
+    exceptions: [{ groups: ['runners/by-*'], rules: ['images'], until, reason: 'moves' }],
   });
 
-  it('RunnerPolicyValidation says of a Job what it says of a podTemplate, but no field of a RunnerGroup', async () => {
-    const spec = { ...IMAGES, securityProfile: { highest: 'restricted', withReason: 'baseline' } };
+  expect((await judged(exception('2999-01-01'), job('bash'))).violations).toEqual([]);
+  expect((await judged(exception('2001-01-01'), job('bash'))).violations).toHaveLength(1);
+});
 
-    expect((await judged(spec, job('bash'))).messages).toEqual([
-      'is "bash"; the policy allows registry.example.com/ci/**. Use one of them [images]',
-      'is baseline; the policy allows restricted at most [securityProfile]',
-    ]);
-  });
+it('RunnerPolicyValidation prints no control characters of what the app has written', async () => {
+  const { violations } = await judged(IMAGES, job('bash\u001b[2J', {}, { name: 'x\u001b[2J' }));
 
-  it('RunnerPolicyValidation names what else starts pods and is not judged', async () => {
-    const container = { image: 'bash' };
-    const { violations, logged } = await judged(
-      IMAGES,
-      {
-        apiVersion: 'argoproj.io/v1alpha1',
-        kind: 'Workflow',
-        metadata: { name: 'build' },
-        spec: { templates: [{ container }] },
-      },
-      {
-        apiVersion: 'tekton.dev/v1',
-        kind: 'PipelineRun',
-        metadata: { name: 'run' },
-        spec: { pipelineRef: { name: 'x' } },
-      },
-      { apiVersion: 'example.com/v1', kind: 'Fleet', metadata: { name: 'any' }, spec: { deep: [{ er: container }] } },
-      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'none' }, data: { image: 'bash' } },
-      ALLOWED,
-    );
+  expect(violations.join('')).not.toContain('\u001b');
+  expect(violations).toHaveLength(1);
+});
 
-    expect(violations).toEqual([]);
-    expect(logged).toEqual([
-      'warning: a policy judges RunnerGroups, Jobs and CronJobs, and not Workflow build, PipelineRun run, Fleet any',
-    ]);
-  });
+it.each([
+  ['is not valid', groupYaml('ftp://gitea.example.com'), 'spec.gitea.url'],
+  ['is misspelt', ALLOWED.replace('kind: RunnerGroup', 'kind: RunnerGruop'), 'did you mean "RunnerGroup"'],
+  ['is no YAML', 'a: [', 'all.k8s.yaml'],
+])('RunnerPolicyValidation ends with the words of validate if a document %s', async (_, text, words) => {
+  await expect(judged(IMAGES, text)).rejects.toThrow(words);
+});
 
-  it('RunnerPolicyValidation tells warnings, and what it does not check, without failing', async () => {
-    const spec = { ...IMAGES, projects: ['ci'], enforcement: 'warn' };
-    const { violations, logged } = await judged(spec, DENIED, job('bash'));
+it('RunnerPolicyValidation ends if a pod is no mapping', async () => {
+  const words = 'all.k8s.yaml has a spec.template that cannot be judged';
 
-    expect(violations).toEqual([]);
-    expect(logged).toEqual([
-      'not checked, because Argo CD does not ask: projects',
-      expect.stringMatching(/^warning: .*runners\/bad: spec\.image: .* \[images\]$/),
-      expect.stringMatching(
-        /^warning: .*runners\/by-hand: spec\.template\.spec\.containers\[0\]\.image: .* \[images\]$/,
-      ),
-    ]);
-  });
+  await expect(judged(IMAGES, { ...GOOD, spec: { template: ['a'] } })).rejects.toThrow(words);
+});
 
-  it('RunnerPolicyValidation knows exceptions, and when they end', async () => {
-    const exception = (until: string) => ({
-      ...IMAGES,
-      exceptions: [{ groups: ['runners/by-*'], rules: ['images'], until, reason: 'moves' }],
-    });
+it('RunnerPolicyValidation ends if no policy is named', async () => {
+  const context = { manifests: [], report: { addViolation: () => {}, submit: () => {} }, logger: { log: () => {} } };
 
-    expect((await judged(exception('2999-01-01'), job('bash'))).violations).toEqual([]);
-    expect((await judged(exception('2001-01-01'), job('bash'))).violations).toHaveLength(1);
-  });
-
-  it('RunnerPolicyValidation prints no control characters of what the app has written', async () => {
-    const { violations } = await judged(IMAGES, job('bash\u001b[2J', {}, { name: 'x\u001b[2J' }));
-
-    expect(violations.join('')).not.toContain('\u001b');
-    expect(violations).toHaveLength(1);
-  });
-
-  it.each([
-    ['is not valid', groupYaml('ftp://gitea.example.com'), 'spec.gitea.url'],
-    ['is misspelt', ALLOWED.replace('kind: RunnerGroup', 'kind: RunnerGruop'), 'did you mean "RunnerGroup"'],
-    ['is no YAML', 'a: [', 'all.k8s.yaml'],
-  ])('RunnerPolicyValidation ends with the words of validate if a document %s', async (_, text, words) => {
-    await expect(judged(IMAGES, text)).rejects.toThrow(words);
-  });
-
-  it('RunnerPolicyValidation ends if a pod is no mapping', async () => {
-    const words = 'all.k8s.yaml has a spec.template that cannot be judged';
-
-    await expect(judged(IMAGES, { ...GOOD, spec: { template: ['a'] } })).rejects.toThrow(words);
-  });
-
-  it('RunnerPolicyValidation ends if no policy is named', async () => {
-    const context = { manifests: [], report: { addViolation: () => {}, submit: () => {} }, logger: { log: () => {} } };
-
-    await expect(new RunnerPolicyValidation({}).validate(context)).rejects.toThrow('read the policy');
-  });
+  await expect(new RunnerPolicyValidation({}).validate(context)).rejects.toThrow('read the policy');
 });
 
 it('a RunnerGroup is judged with the defaults of the policy (F147)', async () => {

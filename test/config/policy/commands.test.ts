@@ -24,80 +24,70 @@ async function run(args: readonly string[], spec: string, env: Readonly<Record<s
 const GENERATE = ['generate', '--cluster', 'off'];
 const LOOKING = [GENERATE, ['explain', '--cluster', 'off'], ['sweep', '--cluster', 'off', '--dry-run']];
 
-describe('a group that the policy denies', () => {
-  it.each([...LOOKING.map((args) => [args] as const)])(
-    'a group that the policy denies is refused by %j before Gitea is asked',
-    async (args) => {
-      const outcome = await run([...args, '-v'], '{images: [docker.io/acme/*], maxActiveRunners: 4}');
+it.each([...LOOKING.map((args) => [args] as const)])(
+  'a group that the policy denies is refused by %j before Gitea is asked',
+  async (args) => {
+    const outcome = await run([...args, '-v'], '{images: [docker.io/acme/*], maxActiveRunners: 4}');
 
-      expect(outcome).toMatchObject({ code: 3, stdout: '' });
-      expect(outcome.stderr).toBe(
-        `error: GR-POLICY-04 serve RunnerGroups: 2 denials by the policy ${outcome.policy}.\n` +
-          'ci.yaml:1: runners/ci: spec.image: is "gitea/runner:1.0.8"; the policy allows docker.io/acme/*. Use one of them [images]\n' +
-          'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 5; the policy allows 4 for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy [maxActiveRunners]\n',
-      );
-    },
-  );
-
-  it('a group that the policy denies is refused by validate, with every denial', async () => {
-    const groups = Array.from({ length: 30 }, (_, index) => groupYaml('https://g.example.com', '', `ci-${index}`));
-    const folder = folderWith({ 'ci.yaml': groups.join('---\n') });
-    const policy = join(folderWith({ 'policy.yaml': policyYaml('{registries: []}') }), 'policy.yaml');
-    const { code, stdout, stderr } = await runHere(['validate', '--policy', policy], {}, folder);
-
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    const lines = stderr.trimEnd().split('\n');
-    expect(lines.filter((line) => !line.includes(': warning: '))).toHaveLength(31);
-    expect(lines.at(-1)).toBe('30 RunnerGroups in 1 file: 30 errors, 29 warnings');
-    expect(stderr).toContain('runners/ci-29: spec.image: comes from docker.io; the policy allows none.');
-    const generated = await runHere(['generate', '--policy', policy], {}, folder);
-    expect(generated.stderr.trimEnd().split('\n')).toHaveLength(17);
-    expect(generated.stderr).toContain('… and 15 more: gitea-runners validate --policy ');
-  });
-
-  it('a group that the policy denies is refused with cdk8s synth, too', async () => {
-    const { simulator, env } = await startAcme();
-    const policy = join(folderWith({ 'policy.yaml': policyYaml('{images: []}') }), 'policy.yaml');
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-    const main = join(process.cwd(), 'lib/main.cjs');
-    const outcome = await runNode(
-      [main],
-      { ...env, GITEA_RUNNERS_POLICY: policy, GITEA_RUNNERS_CLUSTER: 'off' },
-      folder,
+    expect(outcome).toMatchObject({ code: 3, stdout: '' });
+    expect(outcome.stderr).toBe(
+      `error: GR-POLICY-04 serve RunnerGroups: 2 denials by the policy ${outcome.policy}.\n` +
+        'ci.yaml:1: runners/ci: spec.image: is "gitea/runner:1.0.8"; the policy allows docker.io/acme/*. Use one of them [images]\n' +
+        'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 5; the policy allows 4 for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy [maxActiveRunners]\n',
     );
+  },
+);
 
-    expect(outcome).toMatchObject({ code: 3, stderr: expect.stringContaining('GR-POLICY-04') });
-  });
+it('a group that the policy denies is refused by validate, with every denial', async () => {
+  const groups = Array.from({ length: 30 }, (_, index) => groupYaml('https://g.example.com', '', `ci-${index}`));
+  const folder = folderWith({ 'ci.yaml': groups.join('---\n') });
+  const policy = join(folderWith({ 'policy.yaml': policyYaml('{registries: []}') }), 'policy.yaml');
+  const { code, stdout, stderr } = await runHere(['validate', '--policy', policy], {}, folder);
+
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines.filter((line) => !line.includes(': warning: '))).toHaveLength(31);
+  expect(lines.at(-1)).toBe('30 RunnerGroups in 1 file: 30 errors, 29 warnings');
+  expect(stderr).toContain('runners/ci-29: spec.image: comes from docker.io; the policy allows none.');
+  const generated = await runHere(['generate', '--policy', policy], {}, folder);
+  expect(generated.stderr.trimEnd().split('\n')).toHaveLength(17);
+  expect(generated.stderr).toContain('… and 15 more: gitea-runners validate --policy ');
 });
 
-describe('a group that the policy allows', () => {
-  it('a group that the policy allows is served as without a policy', async () => {
-    const allowed = await run(
-      GENERATE,
-      '{images: [docker.io/gitea/*], projects: [ci], repositories: ["https://gitea.example.com/ops/*"]}',
-      ARGOCD,
-    );
-    const { code, stdout } = await run(GENERATE, '{}', ARGOCD);
+it('a group that the policy denies is refused with cdk8s synth, too', async () => {
+  const { simulator, env } = await startAcme();
+  const policy = join(folderWith({ 'policy.yaml': policyYaml('{images: []}') }), 'policy.yaml');
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const main = join(process.cwd(), 'lib/main.cjs');
+  const outcome = await runNode([main], { ...env, GITEA_RUNNERS_POLICY: policy, GITEA_RUNNERS_CLUSTER: 'off' }, folder);
 
-    expect(allowed.code, allowed.stderr).toBe(0);
-    expect(code).toBe(0);
-    expect(allowed.stdout.replace(/127\.0\.0\.1:\d+/g, '')).toHaveLength(
-      stdout.replace(/127\.0\.0\.1:\d+/g, '').length,
-    );
-    expect(allowed.stderr).not.toContain('not checked');
+  expect(outcome).toMatchObject({ code: 3, stderr: expect.stringContaining('GR-POLICY-04') });
+});
+
+it('a group that the policy allows is served as without a policy', async () => {
+  const allowed = await run(
+    GENERATE,
+    '{images: [docker.io/gitea/*], projects: [ci], repositories: ["https://gitea.example.com/ops/*"]}',
+    ARGOCD,
+  );
+  const { code, stdout } = await run(GENERATE, '{}', ARGOCD);
+
+  expect(allowed.code, allowed.stderr).toBe(0);
+  expect(code).toBe(0);
+  expect(allowed.stdout.replace(/127\.0\.0\.1:\d+/g, '')).toHaveLength(stdout.replace(/127\.0\.0\.1:\d+/g, '').length);
+  expect(allowed.stderr).not.toContain('not checked');
+});
+
+it('a group that the policy allows may live in a namespace that the policy opens to the destination of the Application', async () => {
+  const from = { ...ARGOCD, ARGOCD_APP_NAMESPACE: 'control' };
+
+  expect(await run(GENERATE, '{namespaces: [{name: runners, destinations: [control]}]}', from)).toMatchObject({
+    code: 0,
   });
-
-  it('a group that the policy allows may live in a namespace that the policy opens to the destination of the Application', async () => {
-    const from = { ...ARGOCD, ARGOCD_APP_NAMESPACE: 'control' };
-
-    expect(await run(GENERATE, '{namespaces: [{name: runners, destinations: [control]}]}', from)).toMatchObject({
-      code: 0,
-    });
-    expect(await run(GENERATE, '{}', from)).toMatchObject({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringContaining('[namespaces.destinations]'),
-    });
+  expect(await run(GENERATE, '{}', from)).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringContaining('[namespaces.destinations]'),
   });
 });
 

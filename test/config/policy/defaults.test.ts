@@ -169,43 +169,41 @@ describe('podTemplate', () => {
   );
 });
 
-describe('a default and the rest of a policy', () => {
-  const denied = (policy: object, spec: Spec = {}) =>
-    judge(policyOf(policy), [groupBy(policy, spec)], { isArgoCd: false }).denials.map(({ rule }) => rule);
+const denied = (policy: object, spec: Spec = {}) =>
+  judge(policyOf(policy), [groupBy(policy, spec)], { isArgoCd: false }).denials.map(({ rule }) => rule);
 
-  it.each<[string, object, string]>([
-    ['image', { images: ['docker.io/gitea/*'], defaults: { images: { rootless: 'x.example.com/y:1' } } }, 'images'],
-    ['resources', { maxResources: { cpu: 1 }, defaults: { resources: { limits: { cpu: '2' } } } }, 'maxResources'],
-    ['field of a pod', { podTemplateFields: [], defaults: { podTemplate: SELECTOR } }, 'podTemplateFields'],
-    [
-      'profile',
-      { securityProfile: { highest: 'baseline' }, defaults: { securityProfile: 'privileged' } },
-      'securityProfile',
-    ],
-  ])('the rules judge a %s', (_, policy, rule) => {
-    expect(denied(policy)).toContain(rule);
-  });
+it.each<[string, object, string]>([
+  ['image', { images: ['docker.io/gitea/*'], defaults: { images: { rootless: 'x.example.com/y:1' } } }, 'images'],
+  ['resources', { maxResources: { cpu: 1 }, defaults: { resources: { limits: { cpu: '2' } } } }, 'maxResources'],
+  ['field of a pod', { podTemplateFields: [], defaults: { podTemplate: SELECTOR } }, 'podTemplateFields'],
+  [
+    'profile',
+    { securityProfile: { highest: 'baseline' }, defaults: { securityProfile: 'privileged' } },
+    'securityProfile',
+  ],
+])('the rules judge a %s', (_, policy, rule) => {
+  expect(denied(policy)).toContain(rule);
+});
 
-  it.each<[string, object, string]>([
-    ['service account', { podTemplate: { spec: { serviceAccountName: 'admin' } } }, 'serviceAccounts'],
-    ['priority class', { podTemplate: { spec: { priorityClassName: 'high' } } }, 'priorityClasses'],
-    ['privileged pod', { podTemplate: SELECTOR, securityProfile: 'privileged' }, 'securityProfile'],
-  ])(
-    'a default and the rest of a policy opens no %s that is closed without a policy, also where all only warns',
-    (_, defaults, rule) => {
-      expect(denied({ defaults })).toContain(rule);
-      expect(denied({ defaults, enforcement: 'warn' })).toContain(rule);
-    },
-  );
+it.each<[string, object, string]>([
+  ['service account', { podTemplate: { spec: { serviceAccountName: 'admin' } } }, 'serviceAccounts'],
+  ['priority class', { podTemplate: { spec: { priorityClassName: 'high' } } }, 'priorityClasses'],
+  ['privileged pod', { podTemplate: SELECTOR, securityProfile: 'privileged' }, 'securityProfile'],
+])(
+  'a default and the rest of a policy opens no %s that is closed without a policy, also where all only warns',
+  (_, defaults, rule) => {
+    expect(denied({ defaults })).toContain(rule);
+    expect(denied({ defaults, enforcement: 'warn' })).toContain(rule);
+  },
+);
 
-  it('a default that does not go with a group is its problem, and says where it comes from', () => {
-    const policy = { defaults: { labels: ['a:docker://node:24'] } };
+it('a default that does not go with a group is its problem, and says where it comes from', () => {
+  const policy = { defaults: { labels: ['a:docker://node:24'] } };
 
-    expect(readBy(policy, { ...BARE, containerMode: 'host', labels: ['a:host'] })).toHaveProperty('group');
-    const read = readBy(policy, { ...BARE, containerMode: 'host', groupLabel: true });
-    expect(read).toMatchObject({
-      problem: expect.stringMatching(/^spec\.labels.*\(with the defaults of the policy\)/),
-    });
+  expect(readBy(policy, { ...BARE, containerMode: 'host', labels: ['a:host'] })).toHaveProperty('group');
+  const read = readBy(policy, { ...BARE, containerMode: 'host', groupLabel: true });
+  expect(read).toMatchObject({
+    problem: expect.stringMatching(/^spec\.labels.*\(with the defaults of the policy\)/),
   });
 });
 

@@ -12,35 +12,33 @@ async function run(command: string, destination?: string) {
   return runHere([command, '--cluster', 'off'], { ...env, ...argocd }, folder);
 }
 
-describe('a RunnerGroup of namespace runners', () => {
-  it.each(['generate', 'explain'])(
-    'a RunnerGroup of namespace runners is refused by %s for an Application of another namespace',
-    async (command) => {
-      const outcome = await run(command, 'team-a');
+it.each(['generate', 'explain'])(
+  'a RunnerGroup of namespace runners is refused by %s for an Application of another namespace',
+  async (command) => {
+    const outcome = await run(command, 'team-a');
 
-      expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('error: GR-POLICY-01 ') });
-      expect(outcome.stderr).toContain('RunnerGroup runners/ci (ci.yaml:1)');
-      expect(outcome.stderr).toContain('destination namespace of the Application is team-a');
-    },
-  );
+    expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('error: GR-POLICY-01 ') });
+    expect(outcome.stderr).toContain('RunnerGroup runners/ci (ci.yaml:1)');
+    expect(outcome.stderr).toContain('destination namespace of the Application is team-a');
+  },
+);
 
-  it.each(['runners-2', 'Runners', 'runner', ' runners', 'runners ', '*', '..'])(
-    'a RunnerGroup of namespace runners is refused for the namespace %j, which only looks alike',
-    async (destination) => {
-      expect((await refusalsByDefault([runnerGroup()], destination)).whole).toMatchObject({
-        code: 'GR-POLICY-01',
-        exit: 3,
-      });
-    },
-  );
+it.each(['runners-2', 'Runners', 'runner', ' runners', 'runners ', '*', '..'])(
+  'a RunnerGroup of namespace runners is refused for the namespace %j, which only looks alike',
+  async (destination) => {
+    expect((await refusalsByDefault([runnerGroup()], destination)).whole).toMatchObject({
+      code: 'GR-POLICY-01',
+      exit: 3,
+    });
+  },
+);
 
-  it.each([['runners'], [undefined], ['']])(
-    'a RunnerGroup of namespace runners is served for the namespace %j',
-    async (destination) => {
-      expect(await run('generate', destination)).toMatchObject({ code: 0 });
-    },
-  );
-});
+it.each([['runners'], [undefined], ['']])(
+  'a RunnerGroup of namespace runners is served for the namespace %j',
+  async (destination) => {
+    expect(await run('generate', destination)).toMatchObject({ code: 0 });
+  },
+);
 
 it('the message names five groups and counts the others', async () => {
   const groups = Array.from({ length: 7 }, (_, index) => runnerGroup({ namespace: 'team-b', name: `ci-${index}` }));

@@ -62,30 +62,28 @@ it('people are sent to a podTemplate only with fields that it may have', () => {
   expect(sent.filter((field) => reserved.includes(field))).toEqual([]);
 });
 
-describe('the list for tenants nobody trusts', () => {
-  const [, list = ''] = /podTemplateFields:\n((?: +- \S+\n)+)/.exec(MANUAL) ?? [];
-  const podTemplateFields = [...list.matchAll(/- (\S+)/g)].map(([, field = '']) => field);
-  const denied = (spec: object) => denialsOf({ podTemplateFields }, { podTemplate: { spec } });
+const [, list = ''] = /podTemplateFields:\n((?: +- \S+\n)+)/.exec(MANUAL) ?? [];
+const podTemplateFields = [...list.matchAll(/- (\S+)/g)].map(([, field = '']) => field);
+const denied = (spec: object) => denialsOf({ podTemplateFields }, { podTemplate: { spec } });
 
-  it('allows resources and variables of the runner', () => {
-    const runner = { name: 'runner', env: [{ name: 'A', value: 'b' }], resources: { requests: { cpu: '1' } } };
+it('the list for tenants nobody trusts allows resources and variables of the runner', () => {
+  const runner = { name: 'runner', env: [{ name: 'A', value: 'b' }], resources: { requests: { cpu: '1' } } };
 
-    expect(denied({ containers: [runner] })).toEqual([]);
-  });
+  expect(denied({ containers: [runner] })).toEqual([]);
+});
 
-  it.each<[string, object]>([
-    ['runtimeClassName', { runtimeClassName: 'runc' }],
-    ['nodeSelector', { nodeSelector: { team: 'other' } }],
-    ['affinity', { affinity: { podAntiAffinity: {} } }],
-    ['schedulerName', { schedulerName: 'other' }],
-    ['subdomain', { subdomain: 'x' }],
-    ['hostnameOverride', { hostnameOverride: 'x' }],
-    ['seccompProfile', { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'x' } } }],
-    ...['emptyDir', 'ephemeral', 'csi', 'configMap'].map((source): [string, object] => [
-      source,
-      { volumes: [{ name: 'x', [source]: source === 'csi' ? { driver: 'x' } : {} }] },
-    ]),
-  ])('denies %s', (_, spec) => {
-    expect(denied(spec).join()).toMatch(/^podTemplateFields spec\.podTemplate\.spec/);
-  });
+it.each<[string, object]>([
+  ['runtimeClassName', { runtimeClassName: 'runc' }],
+  ['nodeSelector', { nodeSelector: { team: 'other' } }],
+  ['affinity', { affinity: { podAntiAffinity: {} } }],
+  ['schedulerName', { schedulerName: 'other' }],
+  ['subdomain', { subdomain: 'x' }],
+  ['hostnameOverride', { hostnameOverride: 'x' }],
+  ['seccompProfile', { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'x' } } }],
+  ...['emptyDir', 'ephemeral', 'csi', 'configMap'].map((source): [string, object] => [
+    source,
+    { volumes: [{ name: 'x', [source]: source === 'csi' ? { driver: 'x' } : {} }] },
+  ]),
+])('the list for tenants nobody trusts denies %s', (_, spec) => {
+  expect(denied(spec).join()).toMatch(/^podTemplateFields spec\.podTemplate\.spec/);
 });

@@ -38,39 +38,37 @@ describe('an image', () => {
   });
 });
 
-describe('a pattern', () => {
-  it('a pattern of Docker Hub without a folder covers what is in library', () => {
-    const debian = { registry: 'docker.io', repository: 'library/debian', tag: '13', digest: undefined };
+it('a pattern of Docker Hub without a folder covers what is in library', () => {
+  const debian = { registry: 'docker.io', repository: 'library/debian', tag: '13', digest: undefined };
 
-    expect(coversImage('docker.io/debian', debian)).toBe(true);
-    expect(coversImage('registry.example.com/debian', { ...debian, registry: 'registry.example.com' })).toBe(false);
-  });
+  expect(coversImage('docker.io/debian', debian)).toBe(true);
+  expect(coversImage('registry.example.com/debian', { ...debian, registry: 'registry.example.com' })).toBe(false);
+});
 
-  it.each([
-    ['docker.io/Gitea/x', 'must be in lower case'],
-    ['docker.io/gitea$/x', 'must be in lower case'],
-    ['docker.io/gitea//x', 'has an empty or odd part'],
-    ['docker.io/x@sha256:1', 'must have a full digest'],
-    ['gitea/x', 'must begin with the host'],
-  ])('a pattern is wrong: %s', (pattern, why) => {
-    expect(wrongImagePattern(pattern)).toMatch(why);
-  });
+it.each([
+  ['docker.io/Gitea/x', 'must be in lower case'],
+  ['docker.io/gitea$/x', 'must be in lower case'],
+  ['docker.io/gitea//x', 'has an empty or odd part'],
+  ['docker.io/x@sha256:1', 'must have a full digest'],
+  ['gitea/x', 'must begin with the host'],
+])('a pattern is wrong: %s', (pattern, why) => {
+  expect(wrongImagePattern(pattern)).toMatch(why);
+});
 
-  it.each(['docker.io/gitea/x', 'docker.io/gitea/**', 'localhost/x', 'docker.io/x@*', `docker.io/x:1@${DIGEST}`])(
-    'a pattern is right: %s',
-    (pattern) => {
-      expect(wrongImagePattern(pattern)).toBeUndefined();
-    },
-  );
+it.each(['docker.io/gitea/x', 'docker.io/gitea/**', 'localhost/x', 'docker.io/x@*', `docker.io/x:1@${DIGEST}`])(
+  'a pattern is right: %s',
+  (pattern) => {
+    expect(wrongImagePattern(pattern)).toBeUndefined();
+  },
+);
 
-  it.each([
-    ['*.example.com:5000', true],
-    ['**.example.com', false],
-    ['a_b.example.com', false],
-    ['example.com/x', false],
-  ])('a pattern of registries may be %s: %s', (pattern, isRight) => {
-    expect(isRegistryPattern(pattern)).toBe(isRight);
-  });
+it.each([
+  ['*.example.com:5000', true],
+  ['**.example.com', false],
+  ['a_b.example.com', false],
+  ['example.com/x', false],
+])('a pattern of registries may be %s: %s', (pattern, isRight) => {
+  expect(isRegistryPattern(pattern)).toBe(isRight);
 });
 
 it.each([

@@ -1,7 +1,7 @@
 /** Tests which files are policy files, and the messages about others. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { policyFieldRows } from '../../../packaging/field-tables.ts';
 import {
   MOST_POLICY_BYTES,
@@ -19,17 +19,16 @@ function problemsOf(text: string): readonly string[] {
   return 'problems' in read ? read.problems : [];
 }
 
-describe('a policy file', () => {
-  it.each([
-    `${HEAD}spec: {}\n`,
-    JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec: {} }),
-  ])('a policy file is YAML or JSON', (text) => {
+it.each([`${HEAD}spec: {}\n`, JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec: {} })])(
+  'a policy file is YAML or JSON',
+  (text) => {
     expect(readPolicy('policy.yaml', text)).toEqual({ policy: {} });
-  });
+  },
+);
 
-  const AT = 'policy.yaml:4:3:';
-  const LISTED = 'gitea-runners schema --kind RunnerPolicy lists the known ones';
-  it.each<[string, string]>([
+const AT = 'policy.yaml:4:3:';
+const LISTED = 'gitea-runners schema --kind RunnerPolicy lists the known ones';
+it.each<[string, string]>([
     [`${HEAD}spec:\n  image: []\n`, `${AT} spec.image: unknown field; did you mean "images"?`],
     [`${HEAD}spec:\n  colour: red\n`, `${AT} spec.colour: unknown field; ${LISTED}`],
     [
@@ -61,11 +60,11 @@ describe('a policy file', () => {
       `${HEAD}spec:\n  tokenBindings: [{namespace: a, secret: b, url: 'https://x?y'}]\n`,
       'policy.yaml:4:45: spec.tokenBindings[0].url: must be the base URL of a Gitea: http or https, without credentials, query or fragment; got the string "https://x?y"',
     ],
-  ])('told with its place: %j', (text, problem) => {
+])('told with its place: %j', (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
-  });
+});
 
-  it('a policy file is not read when it is too large, no UTF-8, a folder, or not there', () => {
+it('a policy file is not read when it is too large, no UTF-8, a folder, or not there', () => {
     const folder = folderWith({ 'large.yaml': ' '.repeat(MOST_POLICY_BYTES + 1) });
     mkdirSync(join(folder, 'folder'));
     const told = ['large.yaml', 'folder', 'none'].map((name) => readPolicyFile(join(folder, name)));
@@ -75,7 +74,6 @@ describe('a policy file', () => {
       { problems: [expect.stringMatching(/folder: cannot be read: it is a folder \(EISDIR\)$/)] },
       { problems: [expect.stringMatching(/none: cannot be read: no such file \(ENOENT\)$/)] },
     ]);
-  });
 });
 
 describe('the bounds of a policy file', () => {

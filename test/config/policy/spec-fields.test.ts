@@ -146,17 +146,15 @@ it.each(ROWS.filter(([, judge]) => isFree(judge)))('%s changes no denial (%s)', 
   expect(denialsWith({ ...needed, [field]: FREE[field] })).toEqual(denialsWith(needed));
 });
 
-describe('a field of the pod at the top of the spec', () => {
-  // `dnsPolicy` is not a field of the spec: its row represents a field that somebody adds.
-  const judges = Object.entries({ 'spec.runtimeClassName': ['tracing'], 'free: x': ['order'] } satisfies Judges);
+// `dnsPolicy` is not a field of the spec: its row represents a field that somebody adds.
+const judges = Object.entries({ 'spec.runtimeClassName': ['tracing'], 'free: x': ['order'] } satisfies Judges);
 
-  it('a field of the pod at the top of the spec is judged as the same field of a podTemplate', () => {
-    expect(podFieldsAtTop({ tracing: true, order: [] }, judges)).toEqual([
-      { path: 'spec.tracing', value: 'spec.runtimeClassName' },
-    ]);
-  });
+it('a field of the pod at the top of the spec is judged as the same field of a podTemplate', () => {
+  expect(podFieldsAtTop({ tracing: true, order: [] }, judges)).toEqual([
+    { path: 'spec.tracing', value: 'spec.runtimeClassName' },
+  ]);
+});
 
-  it('a field of the pod at the top of the spec is not there when nobody has written it', () => {
-    expect(podFieldsAtTop({ order: [] }, judges)).toEqual([]);
-  });
+it('a field of the pod at the top of the spec is not there when nobody has written it', () => {
+  expect(podFieldsAtTop({ order: [] }, judges)).toEqual([]);
 });

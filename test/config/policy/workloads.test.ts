@@ -29,65 +29,63 @@ async function expectNames(text: string): Promise<void> {
   }
 }
 
-describe('a Job beside the RunnerGroups', () => {
-  it('a Job beside the RunnerGroups is never made: Argo CD is told its name, and to leave it as it is', async () => {
-    const outcome = await generate(JOB);
+it('a Job beside the RunnerGroups is never made: Argo CD is told its name, and to leave it as it is', async () => {
+  const outcome = await generate(JOB);
 
-    expect(outcome.code).toBe(0);
-    expect(parse(outcome.stdout)).toEqual({
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      metadata: { annotations: { 'argocd.argoproj.io/hook': 'Skip' }, name: 'by-hand' },
-    });
-    expect(outcome.stderr).toMatch(
-      /^warning: GR-POLICY-02 not deployed: the documents at other\.yaml:1 \(Job\), because /,
-    );
-    expect(outcome.stderr).toContain('GITEA_RUNNERS_PASS_WORKLOADS=true');
+  expect(outcome.code).toBe(0);
+  expect(parse(outcome.stdout)).toEqual({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { annotations: { 'argocd.argoproj.io/hook': 'Skip' }, name: 'by-hand' },
   });
-
-  it('a Job beside the RunnerGroups has no hook of its own, and the objects of a list beside it stay as they are, too', async () => {
-    const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: x}, data: {b: c}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {helm.sh/hook: post-install}}, spec: {}}\n`;
-    const { printed } = await verdictOn(list);
-    const annotations = { 'argocd.argoproj.io/hook': 'Skip' };
-
-    expect(printed.map(({ text }) => parse(text))).toEqual([
-      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { annotations, name: 'a', namespace: 'x' } },
-      { apiVersion: 'v1', kind: 'Pod', metadata: { annotations, name: 'p' } },
-    ]);
-  });
-
-  it('a Job beside the RunnerGroups takes nothing from a document beside it, and without it nothing is said', async () => {
-    const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n';
-    const { printed } = await verdictOn(`${other}---\n${JOB}`);
-
-    expect(printed.map(({ text }) => parse(text))[0]).toEqual(parse(other));
-    expect(printed).toHaveLength(2);
-    expect(await verdictOn(other)).not.toHaveProperty('warning');
-  });
-
-  it('a Job beside the RunnerGroups passes when the sidecar is told so', async () => {
-    const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' });
-
-    expect(outcome).toMatchObject({ code: 0, stdout: `---\n${JOB}` });
-  });
-
-  it.each([
-    ['false', 0],
-    ['', 0],
-    ['yes', 2],
-  ])('a Job beside the RunnerGroups does not pass when the sidecar is told %j', async (value, code) => {
-    const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: value });
-    expect(outcome.code).toBe(code);
-    expect(outcome.stdout).not.toContain('spec');
-  });
-
-  it.each(['ARGOCD_ENV_GITEA_RUNNERS_PASS_WORKLOADS', 'PARAM_PASS_WORKLOADS'])(
-    'a Job beside the RunnerGroups does not pass by %s, which an Application can set',
-    async (name) => {
-      expect((await generate(JOB, { [name]: 'true' })).stdout).not.toContain('spec');
-    },
+  expect(outcome.stderr).toMatch(
+    /^warning: GR-POLICY-02 not deployed: the documents at other\.yaml:1 \(Job\), because /,
   );
+  expect(outcome.stderr).toContain('GITEA_RUNNERS_PASS_WORKLOADS=true');
 });
+
+it('a Job beside the RunnerGroups has no hook of its own, and the objects of a list beside it stay as they are, too', async () => {
+  const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: x}, data: {b: c}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {helm.sh/hook: post-install}}, spec: {}}\n`;
+  const { printed } = await verdictOn(list);
+  const annotations = { 'argocd.argoproj.io/hook': 'Skip' };
+
+  expect(printed.map(({ text }) => parse(text))).toEqual([
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { annotations, name: 'a', namespace: 'x' } },
+    { apiVersion: 'v1', kind: 'Pod', metadata: { annotations, name: 'p' } },
+  ]);
+});
+
+it('a Job beside the RunnerGroups takes nothing from a document beside it, and without it nothing is said', async () => {
+  const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n';
+  const { printed } = await verdictOn(`${other}---\n${JOB}`);
+
+  expect(printed.map(({ text }) => parse(text))[0]).toEqual(parse(other));
+  expect(printed).toHaveLength(2);
+  expect(await verdictOn(other)).not.toHaveProperty('warning');
+});
+
+it('a Job beside the RunnerGroups passes when the sidecar is told so', async () => {
+  const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' });
+
+  expect(outcome).toMatchObject({ code: 0, stdout: `---\n${JOB}` });
+});
+
+it.each([
+  ['false', 0],
+  ['', 0],
+  ['yes', 2],
+])('a Job beside the RunnerGroups does not pass when the sidecar is told %j', async (value, code) => {
+  const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: value });
+  expect(outcome.code).toBe(code);
+  expect(outcome.stdout).not.toContain('spec');
+});
+
+it.each(['ARGOCD_ENV_GITEA_RUNNERS_PASS_WORKLOADS', 'PARAM_PASS_WORKLOADS'])(
+  'a Job beside the RunnerGroups does not pass by %s, which an Application can set',
+  async (name) => {
+    expect((await generate(JOB, { [name]: 'true' })).stdout).not.toContain('spec');
+  },
+);
 
 describe('what would start pods is not passed on', () => {
   it.each([

@@ -4,39 +4,37 @@ import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-obje
 import { templateHash } from '../../../src/manifests/app.ts';
 import { document, readFiles } from '../../support/group-files.ts';
 
-describe('a RunnerGroup that stands in a cluster', () => {
-  it('a RunnerGroup that stands in a cluster makes the same runners as its file', async () => {
-    const { groups } = await readFiles({ 'ci.yaml': document({}, { namespace: 'runners' }) });
-    const [written] = groups;
-    const spec = written?.manifest['spec'];
-    const read = runnerGroupFromObject({ namespace: 'runners', name: written?.name ?? '', spec });
+it('a RunnerGroup that stands in a cluster makes the same runners as its file', async () => {
+  const { groups } = await readFiles({ 'ci.yaml': document({}, { namespace: 'runners' }) });
+  const [written] = groups;
+  const spec = written?.manifest['spec'];
+  const read = runnerGroupFromObject({ namespace: 'runners', name: written?.name ?? '', spec });
 
-    expect(written).toBeDefined();
-    expect(read).toHaveProperty('group');
-    if (!('group' in read) || !written) return;
-    const { place: _, manifest: __, ...group } = read.group;
-    expect(written).toMatchObject(group);
-    expect(templateHash(read.group)).toBe(templateHash(written));
-  });
+  expect(written).toBeDefined();
+  expect(read).toHaveProperty('group');
+  if (!('group' in read) || !written) return;
+  const { place: _, manifest: __, ...group } = read.group;
+  expect(written).toMatchObject(group);
+  expect(templateHash(read.group)).toBe(templateHash(written));
+});
 
-  it.each([
-    ['no spec', undefined],
-    ['a spec that is a list', []],
-    ['an org scope without an org', { scope: 'org' }],
-    ['unknown fields', { nonsense: true }],
-  ])('a RunnerGroup in a cluster with %s has a problem', (_, spec) => {
-    const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec });
+it.each([
+  ['no spec', undefined],
+  ['a spec that is a list', []],
+  ['an org scope without an org', { scope: 'org' }],
+  ['unknown fields', { nonsense: true }],
+])('a RunnerGroup in a cluster with %s has a problem', (_, spec) => {
+  const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec });
 
-    expect(read).toHaveProperty('problem', expect.stringMatching(/./));
-  });
+  expect(read).toHaveProperty('problem', expect.stringMatching(/./));
+});
 
-  // Kubernetes takes 10,000 levels below podTemplate.
-  it.each([300, 3_000, 9_990])('nested %i levels deep has a problem, and throws nothing', (levels) => {
-    const podTemplate = JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`) as unknown;
-    const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec: { podTemplate } });
+// Kubernetes takes 10,000 levels below podTemplate.
+it.each([300, 3_000, 9_990])('nested %i levels deep has a problem, and throws nothing', (levels) => {
+  const podTemplate = JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`) as unknown;
+  const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec: { podTemplate } });
 
-    expect(read).toHaveProperty('problem', expect.stringMatching(/deep/));
-  });
+  expect(read).toHaveProperty('problem', expect.stringMatching(/deep/));
 });
 
 describe('the stand-in of a group that is not valid', () => {

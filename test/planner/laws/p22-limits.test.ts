@@ -52,38 +52,36 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     expect(served([{ ...low, name: 'first' }, one], [job(1), job(2)])).toEqual([1]);
   });
 
-  describe('further runners of one group leave less for another', () => {
-    const twice = (of: Group, id: number) =>
-      [0, 1].map((ordinal) => live(named(of, id, ordinal), 'failed', { finishedAtMs: NOW - 1_000 }));
-    const idleOf = (of: Group, id: number) => live(named(of, id), 'starting');
-    const elsewhere = running(9, 'someone-else');
+  const twice = (of: Group, id: number) =>
+    [0, 1].map((ordinal) => live(named(of, id, ordinal), 'failed', { finishedAtMs: NOW - 1_000 }));
+  const idleOf = (of: Group, id: number) => live(named(of, id), 'starting');
+  const elsewhere = running(9, 'someone-else');
 
-    it.each<[string, number, Scene]>([
-      ['one is kept for a job that backs off', 1, { jobs: [job(1)], liveJobs: [...twice(one, 1), idleOf(one, 5)] }],
-      ['one is kept for CI that goes on elsewhere', 1, { jobs: [elsewhere], liveJobs: [idleOf(one, 5)] }],
-      ['none is kept', 2, { jobs: [], liveJobs: [] }],
-    ])('further runners of one group leave less for the pool of another, while %s', (_, warm, scene) => {
-      const { groups } = planScene({ groups: [one, { ...two, minIdleRunners: 2 }], ...scene });
+  it.each<[string, number, Scene]>([
+    ['one is kept for a job that backs off', 1, { jobs: [job(1)], liveJobs: [...twice(one, 1), idleOf(one, 5)] }],
+    ['one is kept for CI that goes on elsewhere', 1, { jobs: [elsewhere], liveJobs: [idleOf(one, 5)] }],
+    ['none is kept', 2, { jobs: [], liveJobs: [] }],
+  ])('further runners of one group leave less for the pool of another, while %s', (_, warm, scene) => {
+    const { groups } = planScene({ groups: [one, { ...two, minIdleRunners: 2 }], ...scene });
 
-      expect(groups.map((each) => each.warm)).toEqual([0, warm]);
-    });
+    expect(groups.map((each) => each.warm)).toEqual([0, warm]);
+  });
 
-    it('further runners of one group leave less for another that has a job that backs off', () => {
-      const liveJobs = [...twice(one, 1), idleOf(one, 5), ...twice(two, 2), idleOf(two, 6)];
-      const told = (most: number) =>
-        planScene({ groups: withMost(most), jobs: [job(1), job(2, arm)], liveJobs }).verdicts;
+  it('further runners of one group leave less for another that has a job that backs off', () => {
+    const liveJobs = [...twice(one, 1), idleOf(one, 5), ...twice(two, 2), idleOf(two, 6)];
+    const told = (most: number) =>
+      planScene({ groups: withMost(most), jobs: [job(1), job(2, arm)], liveJobs }).verdicts;
 
-      expect(told(1)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: 'backing-off' });
-      expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
-    });
+    expect(told(1)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: 'backing-off' });
+    expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
+  });
 
-    it('a job that has a slot counts once', () => {
-      const liveJobs = [...twice(two, 2), idleOf(two, 6)];
+  it('a job that has a slot counts once', () => {
+    const liveJobs = [...twice(two, 2), idleOf(two, 6)];
 
-      expect(planScene({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs }).verdicts[2]).toContain(
-        'free-runner',
-      );
-    });
+    expect(planScene({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs }).verdicts[2]).toContain(
+      'free-runner',
+    );
   });
 
   it('the planner does not hold back jobs of a group without the limit', () => {

@@ -101,58 +101,56 @@ const limited =
 const codes = ({ observations }: Awaited<ReturnType<typeof start>>): readonly (string | undefined)[] =>
   [...observations.values()].map(({ failure }) => failure?.code);
 
-describe('a Gitea that answers 429 with Retry-After: 120', () => {
-  test('a Gitea that answers 429 with Retry-After: 120 sees no request before its time because of webhooks, and one after it', async () => {
-    const scene = await start();
+test('a Gitea that answers 429 with Retry-After: 120 sees no request before its time because of webhooks, and one after it', async () => {
+  const scene = await start();
+  await scene.pass(1_000);
+  const before = scene.asked.length;
+  scene.answer = limited({ 'retry-after': '120' });
+  await scene.pass(6_000);
+  expect(scene.asked.length - before).toBe(1);
+
+  for (let webhook = 0; webhook < 110; webhook += 1) {
+    scene.poller.nudge(() => true, webhookOf(webhook));
     await scene.pass(1_000);
-    const before = scene.asked.length;
-    scene.answer = limited({ 'retry-after': '120' });
-    await scene.pass(6_000);
-    expect(scene.asked.length - before).toBe(1);
+  }
+  expect(scene.asked.length - before).toBe(1);
 
-    for (let webhook = 0; webhook < 110; webhook += 1) {
-      scene.poller.nudge(() => true, webhookOf(webhook));
-      await scene.pass(1_000);
-    }
-    expect(scene.asked.length - before).toBe(1);
+  scene.answer = undefined;
+  await scene.pass(30_000);
+  expect(scene.asked.length).toBeGreaterThan(before + 1);
+  expect(codes(scene)).toEqual([undefined]);
+});
 
-    scene.answer = undefined;
-    await scene.pass(30_000);
-    expect(scene.asked.length).toBeGreaterThan(before + 1);
-    expect(codes(scene)).toEqual([undefined]);
-  });
+test('a Gitea that answers 429 with Retry-After: 120 is told of by each scope whose time comes, also when it was something else that asked it', async () => {
+  const scene = await start(2);
+  await scene.pass(1_000);
+  const before = scene.asked.length;
+  scene.answer = limited({ 'retry-after': '120' });
+  const target = targetOf(scene.gitea.url, { kind: 'org', org: 'org-0' }, 'scope 0');
+  const sweep = ({ deadline, http, url }: GiteaAccess) =>
+    http.send({ what: 'sweep', method: 'GET', url: new URL(url) }, deadline);
+  await expect(scene.poller.giteas.ask(target, 1_000, sweep)).rejects.toThrow('asks to wait 120 s');
+  expect(scene.poller.isWell(target)).toBe(true);
 
-  test('a Gitea that answers 429 with Retry-After: 120 is told of by each scope whose time comes, also when it was something else that asked it', async () => {
-    const scene = await start(2);
-    await scene.pass(1_000);
-    const before = scene.asked.length;
-    scene.answer = limited({ 'retry-after': '120' });
-    const target = targetOf(scene.gitea.url, { kind: 'org', org: 'org-0' }, 'scope 0');
-    const sweep = ({ deadline, http, url }: GiteaAccess) =>
-      http.send({ what: 'sweep', method: 'GET', url: new URL(url) }, deadline);
-    await expect(scene.poller.giteas.ask(target, 1_000, sweep)).rejects.toThrow('asks to wait 120 s');
-    expect(scene.poller.isWell(target)).toBe(true);
+  await scene.pass(30_000);
+  expect(codes(scene)).toEqual(['GR-HTTP-10', 'GR-HTTP-10']);
+  expect(scene.poller.isWell(target)).toBe(false);
+  expect(scene.asked.length - before).toBe(1);
 
-    await scene.pass(30_000);
-    expect(codes(scene)).toEqual(['GR-HTTP-10', 'GR-HTTP-10']);
-    expect(scene.poller.isWell(target)).toBe(false);
-    expect(scene.asked.length - before).toBe(1);
+  // The looks come first when it may be asked again: while they fail nothing else asks.
+  scene.answer = undefined;
+  await scene.pass(110_000);
+  expect(codes(scene)).toEqual([undefined, undefined]);
+});
 
-    // The looks come first when it may be asked again: while they fail nothing else asks.
-    scene.answer = undefined;
-    await scene.pass(110_000);
-    expect(codes(scene)).toEqual([undefined, undefined]);
-  });
+test('a Gitea that answers 429 with Retry-After: 120 is asked after an hour even if it says a year', async () => {
+  const scene = await start();
+  scene.answer = limited({ 'retry-after': '31536000' });
+  await scene.pass(50 * MINUTE_MS);
+  expect(scene.asked).toHaveLength(1);
 
-  test('a Gitea that answers 429 with Retry-After: 120 is asked after an hour even if it says a year', async () => {
-    const scene = await start();
-    scene.answer = limited({ 'retry-after': '31536000' });
-    await scene.pass(50 * MINUTE_MS);
-    expect(scene.asked).toHaveLength(1);
-
-    await scene.pass(20 * MINUTE_MS);
-    expect(scene.asked).toHaveLength(2);
-  });
+  await scene.pass(20 * MINUTE_MS);
+  expect(scene.asked).toHaveLength(2);
 });
 
 test.each<[string, Answer, string]>([

@@ -10,139 +10,135 @@ import { slowClock } from '../../support/slow-clock.ts';
 import { until } from '../rig.ts';
 import { NONCE, openLooks } from './open-looks.ts';
 
-describe('a look is given', () => {
-  it('a look is given as often as it is asked for, and Gitea is asked once', async () => {
-    const gitea = await fakeGitea({ jobs: jobRows(1, 3) });
-    const target = targetOf(gitea.url);
-    const { ask, told } = await openLooks([target], { clock: slowClock() });
-    const before = gitea.seen.length;
+it('a look is given as often as it is asked for, and Gitea is asked once', async () => {
+  const gitea = await fakeGitea({ jobs: jobRows(1, 3) });
+  const target = targetOf(gitea.url);
+  const { ask, told } = await openLooks([target], { clock: slowClock() });
+  const before = gitea.seen.length;
 
-    for (let nth = 0; nth < 20; nth += 1) {
-      const answer = await ask(target);
-      const look = opened(Buffer.from(await answer.arrayBuffer()), keysOf(target).secret, NONCE);
-      expect(look?.version.text).toBe('1.27.3');
-    }
+  for (let nth = 0; nth < 20; nth += 1) {
+    const answer = await ask(target);
+    const look = opened(Buffer.from(await answer.arrayBuffer()), keysOf(target).secret, NONCE);
+    expect(look?.version.text).toBe('1.27.3');
+  }
 
-    expect(gitea.seen.length).toBe(before);
-    expect(new Set(told)).toEqual(new Set(['given']));
-  });
-
-  it('a look is given to nobody who has another token, another Gitea or another scope, or says no nonce', async () => {
-    const gitea = await fakeGitea();
-    const target = targetOf(gitea.url);
-    const { ask } = await openLooks([target]);
-
-    const asked = [
-      ask({ ...target, token: new Token('other', gitea.url) }),
-      ask(targetOf('http://gitea.example.com')),
-      ask({ ...target, scope: { kind: 'global' } }),
-      ask(target, ''),
-      ask(target, 'x'.repeat(32)),
-    ];
-    const answers = await Promise.all(asked.map(async (each) => [(await each).status, await (await each).text()]));
-
-    expect(new Set(answers.map(String))).toEqual(new Set(['404,no such look\n']));
-  });
-
-  it('a look is given only at its one path, to GET', async () => {
-    const gitea = await fakeGitea();
-    const { url } = await openLooks([targetOf(gitea.url)]);
-
-    expect((await fetch(`${url}/look`, { method: 'POST' })).status).toBe(404);
-    expect((await fetch(`${url}/metrics`)).status).toBe(404);
-  });
-
-  it('no more when the process does not lead', async () => {
-    const gitea = await fakeGitea();
-    const target = targetOf(gitea.url);
-    const { ask, looks } = await openLooks([target]);
-
-    looks.watch([], () => undefined);
-
-    expect((await ask(target)).status).toBe(404);
-  });
+  expect(gitea.seen.length).toBe(before);
+  expect(new Set(told)).toEqual(new Set(['given']));
 });
 
-describe('a look that is too old is not given', () => {
-  it('a look from before the newest news of its scope is not given: the next one is', async () => {
-    const gitea = await fakeGitea();
-    const target = targetOf(gitea.url);
-    const { ask, poller, looked } = await openLooks([target], { clock: slowClock() });
+it('a look is given to nobody who has another token, another Gitea or another scope, or says no nonce', async () => {
+  const gitea = await fakeGitea();
+  const target = targetOf(gitea.url);
+  const { ask } = await openLooks([target]);
 
-    poller.nudge(() => true);
-    const answer = await ask(target);
+  const asked = [
+    ask({ ...target, token: new Token('other', gitea.url) }),
+    ask(targetOf('http://gitea.example.com')),
+    ask({ ...target, scope: { kind: 'global' } }),
+    ask(target, ''),
+    ask(target, 'x'.repeat(32)),
+  ];
+  const answers = await Promise.all(asked.map(async (each) => [(await each).status, await (await each).text()]));
 
-    expect(answer.status).toBe(200);
-    expect(looked()).toBe(2);
+  expect(new Set(answers.map(String))).toEqual(new Set(['404,no such look\n']));
+});
+
+it('a look is given only at its one path, to GET', async () => {
+  const gitea = await fakeGitea();
+  const { url } = await openLooks([targetOf(gitea.url)]);
+
+  expect((await fetch(`${url}/look`, { method: 'POST' })).status).toBe(404);
+  expect((await fetch(`${url}/metrics`)).status).toBe(404);
+});
+
+it('no more when the process does not lead', async () => {
+  const gitea = await fakeGitea();
+  const target = targetOf(gitea.url);
+  const { ask, looks } = await openLooks([target]);
+
+  looks.watch([], () => undefined);
+
+  expect((await ask(target)).status).toBe(404);
+});
+
+it('a look from before the newest news of its scope is not given: the next one is', async () => {
+  const gitea = await fakeGitea();
+  const target = targetOf(gitea.url);
+  const { ask, poller, looked } = await openLooks([target], { clock: slowClock() });
+
+  poller.nudge(() => true);
+  const answer = await ask(target);
+
+  expect(answer.status).toBe(200);
+  expect(looked()).toBe(2);
+});
+
+it('no old look is given when none that is newer comes in time', async () => {
+  const held: (() => void)[] = [];
+  let isHeld = false;
+  const gitea = await fakeGitea({
+    intercept: (_, response) => {
+      if (isHeld) held.push(() => response.destroy());
+      return isHeld;
+    },
   });
+  const target = targetOf(gitea.url);
+  const { ask, poller, told } = await openLooks([target]);
+  isHeld = true;
+  poller.nudge(() => true);
 
-  it('no old look is given when none that is newer comes in time', async () => {
-    const held: (() => void)[] = [];
-    let isHeld = false;
-    const gitea = await fakeGitea({
-      intercept: (_, response) => {
-        if (isHeld) held.push(() => response.destroy());
-        return isHeld;
-      },
-    });
-    const target = targetOf(gitea.url);
-    const { ask, poller, told } = await openLooks([target]);
-    isHeld = true;
-    poller.nudge(() => true);
+  expect((await ask(target)).status).toBe(503);
+  expect(told).toEqual(['late']);
+  for (const end of held) end();
+});
 
-    expect((await ask(target)).status).toBe(503);
-    expect(told).toEqual(['late']);
-    for (const end of held) end();
+it('a look is too old after five seconds: one is made for who asks, but not more often than that', async () => {
+  const clock = new SkippingClock(slowClock());
+  const gitea = await fakeGitea();
+  const target = targetOf(gitea.url);
+  const { ask, looked, looks } = await openLooks([target], { clock });
+
+  expect((await ask(target)).status).toBe(200);
+  expect(looked()).toBe(1);
+  clock.leaveOut(MOST_AGE_MS + 1);
+  expect((await ask(target)).status).toBe(200);
+  expect(looked()).toBe(2);
+  looks.forget(target.key);
+  expect((await ask(target)).status).toBe(503);
+  expect(looked()).toBe(2);
+});
+
+it('a look that took longer than that is given: its age counts from its end', async () => {
+  const clock = new SkippingClock(slowClock());
+  const gitea = await fakeGitea({
+    intercept: () => {
+      clock.leaveOut(MOST_AGE_MS + 1);
+      return false;
+    },
   });
+  const target = targetOf(gitea.url);
+  const { ask, looked } = await openLooks([target], { clock });
 
-  it('a look is too old after five seconds: one is made for who asks, but not more often than that', async () => {
-    const clock = new SkippingClock(slowClock());
-    const gitea = await fakeGitea();
-    const target = targetOf(gitea.url);
-    const { ask, looked, looks } = await openLooks([target], { clock });
+  expect((await ask(target)).status).toBe(200);
+  expect(looked()).toBe(1);
+});
 
-    expect((await ask(target)).status).toBe(200);
-    expect(looked()).toBe(1);
-    clock.leaveOut(MOST_AGE_MS + 1);
-    expect((await ask(target)).status).toBe(200);
-    expect(looked()).toBe(2);
-    looks.forget(target.key);
-    expect((await ask(target)).status).toBe(503);
-    expect(looked()).toBe(2);
+it('a look is not given when one has failed since', async () => {
+  let status = 200;
+  const gitea = await fakeGitea({
+    intercept: (_, response) => {
+      if (status === 200) return false;
+      response.writeHead(status).end();
+      return true;
+    },
   });
+  const target = targetOf(gitea.url);
+  const { ask, poller, looked } = await openLooks([target]);
+  status = 403;
+  poller.nudge(() => true);
+  await until('it fails', () => looked() === 2);
 
-  it('a look that took longer than that is given: its age counts from its end', async () => {
-    const clock = new SkippingClock(slowClock());
-    const gitea = await fakeGitea({
-      intercept: () => {
-        clock.leaveOut(MOST_AGE_MS + 1);
-        return false;
-      },
-    });
-    const target = targetOf(gitea.url);
-    const { ask, looked } = await openLooks([target], { clock });
-
-    expect((await ask(target)).status).toBe(200);
-    expect(looked()).toBe(1);
-  });
-
-  it('a look is not given when one has failed since', async () => {
-    let status = 200;
-    const gitea = await fakeGitea({
-      intercept: (_, response) => {
-        if (status === 200) return false;
-        response.writeHead(status).end();
-        return true;
-      },
-    });
-    const target = targetOf(gitea.url);
-    const { ask, poller, looked } = await openLooks([target]);
-    status = 403;
-    poller.nudge(() => true);
-    await until('it fails', () => looked() === 2);
-
-    expect((await ask(target)).status).toBe(503);
-  });
+  expect((await ask(target)).status).toBe(503);
 });
 
 describe('what it holds has a bound', () => {

@@ -198,116 +198,114 @@ for (const [type, rows] of Object.entries(SAID))
       else if (message !== undefined) expect(said(type, facts)).toBe(message);
     });
 
-describe('the status of a group', () => {
-  it('the status of a group says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
-    const cut = (unreadJobs: number): GroupFacts => ({
-      ...calm,
-      counts: { ...counts, summary: { ...EMPTY, unreadJobs } },
-    });
-
-    expect(words(cut(92_345))['Ready']).toBe('True QueueCut');
-    const [ready] = statusOf(cut(92_345), undefined, NOW).conditions ?? [];
-    expect(ready?.message).toBe(
-      'Jobs get runners, but about 90000 queued jobs were not read, because there are too many. Next: cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them.',
-    );
-    expect(isWorthWriting(statusOf(cut(92_346), undefined, NOW), statusOf(cut(92_345), undefined, NOW))).toBe(false);
+it('the status of a group says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
+  const cut = (unreadJobs: number): GroupFacts => ({
+    ...calm,
+    counts: { ...counts, summary: { ...EMPTY, unreadJobs } },
   });
 
-  it('the status of a group tells of Gitea once it was looked at, whether or not anything was planned', () => {
-    const { counts: _, checkedAtMs: __, ...unlooked } = calm;
+  expect(words(cut(92_345))['Ready']).toBe('True QueueCut');
+  const [ready] = statusOf(cut(92_345), undefined, NOW).conditions ?? [];
+  expect(ready?.message).toBe(
+    'Jobs get runners, but about 90000 queued jobs were not read, because there are too many. Next: cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them.',
+  );
+  expect(isWorthWriting(statusOf(cut(92_346), undefined, NOW), statusOf(cut(92_345), undefined, NOW))).toBe(false);
+});
 
-    expect(words(unlooked)).toMatchObject({
-      Ready: 'Unknown NotLookedYet',
-      GiteaReachable: 'Unknown NotLookedYet',
-      AtCapacity: 'Unknown NotPlanned',
-      PodsStuck: 'Unknown NotPlanned',
-    });
-    expect(words({ ...unlooked, checkedAtMs: NOW })['GiteaReachable']).toBe('True Seen');
-    expect(words({ ...unlooked, counts })['GiteaReachable']).toBe('True Seen');
+it('the status of a group tells of Gitea once it was looked at, whether or not anything was planned', () => {
+  const { counts: _, checkedAtMs: __, ...unlooked } = calm;
+
+  expect(words(unlooked)).toMatchObject({
+    Ready: 'Unknown NotLookedYet',
+    GiteaReachable: 'Unknown NotLookedYet',
+    AtCapacity: 'Unknown NotPlanned',
+    PodsStuck: 'Unknown NotPlanned',
   });
+  expect(words({ ...unlooked, checkedAtMs: NOW })['GiteaReachable']).toBe('True Seen');
+  expect(words({ ...unlooked, counts })['GiteaReachable']).toBe('True Seen');
+});
 
-  it('the status of a group counts nothing before the first plan', () => {
-    const { counts: _, checkedAtMs: __, ...unlooked } = calm;
-    const { conditions: ___, ...status } = statusOf(unlooked, undefined, NOW);
+it('the status of a group counts nothing before the first plan', () => {
+  const { counts: _, checkedAtMs: __, ...unlooked } = calm;
+  const { conditions: ___, ...status } = statusOf(unlooked, undefined, NOW);
 
-    expect(status).toStrictEqual({ activeRunners: 1, queuedJobs: 0, heldJobs: 0, observedGeneration: 4 });
+  expect(status).toStrictEqual({ activeRunners: 1, queuedJobs: 0, heldJobs: 0, observedGeneration: 4 });
+});
+
+it('the status of a group names no generation when Kubernetes counts none', () => {
+  const status = statusOf({ ...calm, generation: undefined }, undefined, NOW);
+
+  expect([status, ...(status.conditions ?? [])].filter((each) => 'observedGeneration' in each)).toEqual([]);
+});
+
+it('the status of a group cuts messages: a status has a bound', () => {
+  expect(said('Ready', { ...calm, problem: 'x'.repeat(5_000) })).toHaveLength(1_000);
+});
+
+it('the status of a group is what the CRD admits', () => {
+  expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
+});
+
+it('the status of a group names runners that stay for a look, 20 at most, and says when there is none left', () => {
+  const debugging = Array.from({ length: 21 }, (_, nth) => ({ runner: `ci-${nth}`, untilMs: NOW + 500 }));
+  const status = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
+
+  expect(RunnerGroupStatus.parse(status)).toEqual(status);
+  expect(status).toMatchObject({ debuggingRunners: 21 });
+  expect(status.debugging).toHaveLength(20);
+  expect(status.debugging?.[0]).toEqual({ runner: 'ci-0', until: '2026-11-21T12:00:00Z' });
+  expect(statusOf(calm, status, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
+  expect(isWorthWriting(statusOf(calm, status, NOW), status)).toBe(true);
+  expect(statusOf(calm, undefined, NOW)).not.toHaveProperty('debuggingRunners');
+});
+
+it('the status of a group takes a runner that stayed back also when it went while Gitea failed: a patch without it would leave it', () => {
+  const debugging = [{ runner: 'ci-7-1-9c31e0aa', untilMs: NOW }];
+  const before = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
+  const { counts: _, ...failing } = { ...calm, giteaFailure: refused };
+
+  const meanwhile = statusOf(failing, before, NOW);
+  expect(meanwhile).toMatchObject({ debuggingRunners: 1, debugging: before.debugging });
+  expect(Object.keys(statusOf(failing, undefined, NOW))).not.toContain('debugging');
+  expect(statusOf({ ...calm, counts }, meanwhile, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
+});
+
+it('the status of a group counts runners and jobs', () => {
+  expect(statusOf({ ...calm, ...limited(2, {}) }, undefined, NOW).heldJobs).toBe(5);
+  expect(statusOf({ ...calm, counts }, undefined, NOW)).toMatchObject({
+    activeRunners: 1,
+    queuedJobs: 3,
+    heldJobs: 2,
+    observedGeneration: 4,
+    lastCheckTime: '2026-11-21T12:00:00Z',
   });
+});
 
-  it('the status of a group names no generation when Kubernetes counts none', () => {
-    const status = statusOf({ ...calm, generation: undefined }, undefined, NOW);
+it('the status of a group says that Gitea cannot be reached, and keeps the last counts', () => {
+  const { counts: _, ...facts } = calm;
+  const old = statusOf({ ...calm, counts }, undefined, NOW);
+  const status = statusOf({ ...facts, giteaFailure: refused }, old, NOW);
 
-    expect([status, ...(status.conditions ?? [])].filter((each) => 'observedGeneration' in each)).toEqual([]);
+  expect(words({ ...facts, giteaFailure: refused })).toMatchObject({
+    Ready: 'False GiteaFailed',
+    GiteaReachable: 'False Unreachable',
+    AtCapacity: 'Unknown NotPlanned',
   });
+  expect(status).toMatchObject({ queuedJobs: 3, heldJobs: 2 });
+  expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
+});
 
-  it('cuts messages: a status has a bound', () => {
-    expect(said('Ready', { ...calm, problem: 'x'.repeat(5_000) })).toHaveLength(1_000);
-  });
+it('the status of a group keeps the time of a condition whose status stays, and renews it when it turns', () => {
+  const before = statusOf(calm, undefined, NOW);
+  const later = statusOf({ ...calm, counts }, before, NOW + 60_000);
+  const times = Object.fromEntries((later.conditions ?? []).map((each) => [each.type, each.lastTransitionTime]));
 
-  it('the status of a group is what the CRD admits', () => {
-    expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
-  });
-
-  it('the status of a group names runners that stay for a look, 20 at most, and says when there is none left', () => {
-    const debugging = Array.from({ length: 21 }, (_, nth) => ({ runner: `ci-${nth}`, untilMs: NOW + 500 }));
-    const status = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
-
-    expect(RunnerGroupStatus.parse(status)).toEqual(status);
-    expect(status).toMatchObject({ debuggingRunners: 21 });
-    expect(status.debugging).toHaveLength(20);
-    expect(status.debugging?.[0]).toEqual({ runner: 'ci-0', until: '2026-11-21T12:00:00Z' });
-    expect(statusOf(calm, status, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
-    expect(isWorthWriting(statusOf(calm, status, NOW), status)).toBe(true);
-    expect(statusOf(calm, undefined, NOW)).not.toHaveProperty('debuggingRunners');
-  });
-
-  it('the status of a group takes a runner that stayed back also when it went while Gitea failed: a patch without it would leave it', () => {
-    const debugging = [{ runner: 'ci-7-1-9c31e0aa', untilMs: NOW }];
-    const before = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
-    const { counts: _, ...failing } = { ...calm, giteaFailure: refused };
-
-    const meanwhile = statusOf(failing, before, NOW);
-    expect(meanwhile).toMatchObject({ debuggingRunners: 1, debugging: before.debugging });
-    expect(Object.keys(statusOf(failing, undefined, NOW))).not.toContain('debugging');
-    expect(statusOf({ ...calm, counts }, meanwhile, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
-  });
-
-  it('the status of a group counts runners and jobs', () => {
-    expect(statusOf({ ...calm, ...limited(2, {}) }, undefined, NOW).heldJobs).toBe(5);
-    expect(statusOf({ ...calm, counts }, undefined, NOW)).toMatchObject({
-      activeRunners: 1,
-      queuedJobs: 3,
-      heldJobs: 2,
-      observedGeneration: 4,
-      lastCheckTime: '2026-11-21T12:00:00Z',
-    });
-  });
-
-  it('the status of a group says that Gitea cannot be reached, and keeps the last counts', () => {
-    const { counts: _, ...facts } = calm;
-    const old = statusOf({ ...calm, counts }, undefined, NOW);
-    const status = statusOf({ ...facts, giteaFailure: refused }, old, NOW);
-
-    expect(words({ ...facts, giteaFailure: refused })).toMatchObject({
-      Ready: 'False GiteaFailed',
-      GiteaReachable: 'False Unreachable',
-      AtCapacity: 'Unknown NotPlanned',
-    });
-    expect(status).toMatchObject({ queuedJobs: 3, heldJobs: 2 });
-    expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
-  });
-
-  it('the status of a group keeps the time of a condition whose status stays, and renews it when it turns', () => {
-    const before = statusOf(calm, undefined, NOW);
-    const later = statusOf({ ...calm, counts }, before, NOW + 60_000);
-    const times = Object.fromEntries((later.conditions ?? []).map((each) => [each.type, each.lastTransitionTime]));
-
-    expect(times).toEqual({
-      Ready: '2026-11-21T12:00:00Z',
-      GiteaReachable: '2026-11-21T12:00:00Z',
-      AtCapacity: '2026-11-21T12:01:00Z',
-      PodsStuck: '2026-11-21T12:00:00Z',
-      ArgoCDSynced: '2026-11-21T12:00:00Z',
-    });
+  expect(times).toEqual({
+    Ready: '2026-11-21T12:00:00Z',
+    GiteaReachable: '2026-11-21T12:00:00Z',
+    AtCapacity: '2026-11-21T12:01:00Z',
+    PodsStuck: '2026-11-21T12:00:00Z',
+    ArgoCDSynced: '2026-11-21T12:00:00Z',
   });
 });
 

@@ -1,6 +1,6 @@
 /** Many Applications that need a wake at the same time. Laws V12 and V51 (docs/spec.md). */
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { hangsAfterMs } from '../../../src/serve/applications.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
 import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
@@ -96,80 +96,76 @@ it.each([
   },
 );
 
-describe('an Application that hangs', () => {
-  it('an Application that hangs does not keep good ones waiting for more than a few times as long as their own wakes take', async () => {
-    const { argocd, begin, clock, doneAtMs } = await scene(8, (name) => (name <= 'app-5' ? undefined : 1_000));
-    begin(['app-6', 'app-7']);
-    expect(await argocd.pass(HOUR_MS, () => doneAtMs.size === 2)).toBe(true);
+it('an Application that hangs does not keep good ones waiting for more than a few times as long as their own wakes take', async () => {
+  const { argocd, begin, clock, doneAtMs } = await scene(8, (name) => (name <= 'app-5' ? undefined : 1_000));
+  begin(['app-6', 'app-7']);
+  expect(await argocd.pass(HOUR_MS, () => doneAtMs.size === 2)).toBe(true);
 
-    begin(namesOf(6));
-    await clock.pass(1_000);
-    expect(argocd.underWay).toBe(4);
-    const beganMs = clock.steadyMs();
-    begin(['app-6', 'app-7']);
-    await argocd.pass(HOUR_MS, () => [...doneAtMs.values()].every((at) => at > beganMs));
+  begin(namesOf(6));
+  await clock.pass(1_000);
+  expect(argocd.underWay).toBe(4);
+  const beganMs = clock.steadyMs();
+  begin(['app-6', 'app-7']);
+  await argocd.pass(HOUR_MS, () => [...doneAtMs.values()].every((at) => at > beganMs));
 
-    // Six hang, four at a time, 5 s each; then it is their turn.
-    expect(Math.max(...doneAtMs.values()) - beganMs).toBeLessThanOrEqual(60_000);
-  });
-
-  it('an Application that hangs counts as one that hangs after four times what others take, between 5 and 60 s', () => {
-    expect(hangsAfterMs([])).toBe(60_000);
-    expect(hangsAfterMs([800, 900, 1_000])).toBe(5_000);
-    expect(hangsAfterMs([9_000, 1_000, 2_000])).toBe(8_000);
-    expect(hangsAfterMs([600_000, 2_000, 3_000, 2_500])).toBe(12_000);
-    expect(hangsAfterMs([20_000, 40_000, 30_000])).toBe(60_000);
-  });
+  // Six hang, four at a time, 5 s each; then it is their turn.
+  expect(Math.max(...doneAtMs.values()) - beganMs).toBeLessThanOrEqual(60_000);
 });
 
-describe('an Application with another operation under way', () => {
-  const isShown = appState({ sync: 'OutOfSync' });
-  function openBusy() {
-    const clock = new VirtualClock();
-    const argocd = { clock, read: async () => isShown, refresh: async () => isShown, sync: async () => 'busy' };
-    const names = ['one', 'other'];
-    const { apps, told } = openApplications(argocd as unknown as WakeTarget, clock, { names, wakes: 1 });
-    const want = (name: string): void => {
-      const difference = { ...NO_DIFFERENCE, missing: ['a'] };
-      apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
-    };
-    const areWoken = () => names.map((name) => apps.wakes.get(keyOf(name))?.state.is === 'waking');
-    return { argocd, areWoken, clock, told, want };
-  }
+it('an Application that hangs counts as one that hangs after four times what others take, between 5 and 60 s', () => {
+  expect(hangsAfterMs([])).toBe(60_000);
+  expect(hangsAfterMs([800, 900, 1_000])).toBe(5_000);
+  expect(hangsAfterMs([9_000, 1_000, 2_000])).toBe(8_000);
+  expect(hangsAfterMs([600_000, 2_000, 3_000, 2_500])).toBe(12_000);
+  expect(hangsAfterMs([20_000, 40_000, 30_000])).toBe(60_000);
+});
 
-  it('an Application with another operation under way gives its place away at once: to wait costs Argo CD nothing', async () => {
-    const { areWoken, clock, want } = openBusy();
-    want('one');
-    await clock.pass(100);
-    want('other');
-    await clock.pass(100);
+const isShown = appState({ sync: 'OutOfSync' });
+function openBusy() {
+  const clock = new VirtualClock();
+  const argocd = { clock, read: async () => isShown, refresh: async () => isShown, sync: async () => 'busy' };
+  const names = ['one', 'other'];
+  const { apps, told } = openApplications(argocd as unknown as WakeTarget, clock, { names, wakes: 1 });
+  const want = (name: string): void => {
+    const difference = { ...NO_DIFFERENCE, missing: ['a'] };
+    apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
+  };
+  const areWoken = () => names.map((name) => apps.wakes.get(keyOf(name))?.state.is === 'waking');
+  return { argocd, areWoken, clock, told, want };
+}
 
-    expect(areWoken()).toEqual([true, true]);
-  });
+it('an Application with another operation under way gives its place away at once: to wait costs Argo CD nothing', async () => {
+  const { areWoken, clock, want } = openBusy();
+  want('one');
+  await clock.pass(100);
+  want('other');
+  await clock.pass(100);
 
-  it('an Application with another operation under way is repeated as soon as one that did not wait', async () => {
-    const { argocd, clock, told, want } = openBusy();
-    const wakes = () => told.filter(({ is }) => is === 'woken').length;
-    want('one');
-    await clock.pass(20_000);
-    argocd.sync = async () => 'started';
-    while (wakes() === 0) await clock.pass(100);
-    await clock.pass(4_000);
+  expect(areWoken()).toEqual([true, true]);
+});
 
-    expect(wakes()).toBe(2);
-  });
+it('an Application with another operation under way is repeated as soon as one that did not wait', async () => {
+  const { argocd, clock, told, want } = openBusy();
+  const wakes = () => told.filter(({ is }) => is === 'woken').length;
+  want('one');
+  await clock.pass(20_000);
+  argocd.sync = async () => 'started';
+  while (wakes() === 0) await clock.pass(100);
+  await clock.pass(4_000);
 
-  it('an Application with another operation under way tells nothing of how fast Argo CD is: one that hangs after it gives its place away after 5 s', async () => {
-    const { areWoken, argocd, clock, told, want } = openBusy();
-    want('one');
-    await clock.pass(29_000);
-    argocd.refresh = () => new Promise(() => undefined);
-    await clock.pass(2_000);
-    expect([told.some(({ is }) => is === 'woken'), ...areWoken()]).toEqual([true, true, false]);
+  expect(wakes()).toBe(2);
+});
 
-    want('other');
-    await clock.pass(5_000);
+it('an Application with another operation under way tells nothing of how fast Argo CD is: one that hangs after it gives its place away after 5 s', async () => {
+  const { areWoken, argocd, clock, told, want } = openBusy();
+  want('one');
+  await clock.pass(29_000);
+  argocd.refresh = () => new Promise(() => undefined);
+  await clock.pass(2_000);
+  expect([told.some(({ is }) => is === 'woken'), ...areWoken()]).toEqual([true, true, false]);
 
-    expect(areWoken()).toEqual([true, true]);
-  });
+  want('other');
+  await clock.pass(5_000);
+
+  expect(areWoken()).toEqual([true, true]);
 });

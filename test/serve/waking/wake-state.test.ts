@@ -385,130 +385,128 @@ function start(...endings: readonly Ending[]) {
   };
 }
 
-describe('an Application', () => {
-  it('an Application is woken once for many tellings of the same difference, and is done when the cluster shows the plan', async () => {
-    const { apps, clock, want, woken, shown } = start();
-    for (let at = 0; at < 1000; at += 1) {
-      want(missing('a'));
-      await clock.pass(1);
-    }
-    expect(apps.done).toBe(false);
-    want(NO_DIFFERENCE);
-    await clock.pass(600_000);
-
-    expect(woken).toHaveLength(1);
-    expect(shown()).toHaveLength(1);
-    expect(apps.done).toBe(true);
-  });
-
-  it('an Application needs at most three wakes for a new job every millisecond of a second', async () => {
-    const { clock, want, woken } = start();
-    for (let at = 0; at < 1000; at += 1) {
-      want(missing(...Array.from({ length: at + 1 }, (_, job) => `job-${job}`)));
-      await clock.pass(1);
-    }
-    const during = woken.length;
-    want(NO_DIFFERENCE);
-    await clock.pass(60_000);
-
-    expect(during).toBeGreaterThan(0);
-    expect(during).toBeLessThanOrEqual(3);
-  });
-
-  it('an Application is woken again and again, later and later, while the cluster does not show the plan', async () => {
-    const { clock, want, woken } = start(IN_SYNC);
+it('an Application is woken once for many tellings of the same difference, and is done when the cluster shows the plan', async () => {
+  const { apps, clock, want, woken, shown } = start();
+  for (let at = 0; at < 1000; at += 1) {
     want(missing('a'));
-    await clock.pass(300_000);
-    const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
+    await clock.pass(1);
+  }
+  expect(apps.done).toBe(false);
+  want(NO_DIFFERENCE);
+  await clock.pass(600_000);
 
-    expect(woken.length).toBeGreaterThan(5);
-    expect(gaps).toEqual([...gaps].sort((a, b) => a - b));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(60_500);
-  });
+  expect(woken).toHaveLength(1);
+  expect(shown()).toHaveLength(1);
+  expect(apps.done).toBe(true);
+});
 
-  it('an Application does not care when the clock is set', async () => {
-    const { clock, differSince, want, woken } = start(fails('GR-HTTP-01', 'unreachable'));
+it('an Application needs at most three wakes for a new job every millisecond of a second', async () => {
+  const { clock, want, woken } = start();
+  for (let at = 0; at < 1000; at += 1) {
+    want(missing(...Array.from({ length: at + 1 }, (_, job) => `job-${job}`)));
+    await clock.pass(1);
+  }
+  const during = woken.length;
+  want(NO_DIFFERENCE);
+  await clock.pass(60_000);
+
+  expect(during).toBeGreaterThan(0);
+  expect(during).toBeLessThanOrEqual(3);
+});
+
+it('an Application is woken again and again, later and later, while the cluster does not show the plan', async () => {
+  const { clock, want, woken } = start(IN_SYNC);
+  want(missing('a'));
+  await clock.pass(300_000);
+  const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
+
+  expect(woken.length).toBeGreaterThan(5);
+  expect(gaps).toEqual([...gaps].sort((a, b) => a - b));
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(60_500);
+});
+
+it('an Application does not care when the clock is set', async () => {
+  const { clock, differSince, want, woken } = start(fails('GR-HTTP-01', 'unreachable'));
+  want(missing('a'));
+  await clock.pass(300);
+  clock.aheadMs -= 3_600_000;
+  await clock.pass(300);
+  for (let second = 0; second < 10; second += 1) {
     want(missing('a'));
-    await clock.pass(300);
-    clock.aheadMs -= 3_600_000;
-    await clock.pass(300);
-    for (let second = 0; second < 10; second += 1) {
-      want(missing('a'));
-      await clock.pass(1_000);
-    }
-
-    expect(woken.length).toBeGreaterThan(1);
-    expect(differSince().get('a')).toBe(0);
-  });
-
-  it('an Application is woken while Argo CD is in error although nothing differs any more, until it is well', async () => {
-    const { apps, clock, want, woken } = start(BROKEN, BROKEN, BROKEN, IN_SYNC);
-    want(missing('a'));
-    await clock.pass(600);
-    want(NO_DIFFERENCE);
-    expect(apps.troubles).toEqual(['argocd/runners: no Gitea']);
-
-    await clock.pass(600_000);
-    expect(woken).toHaveLength(4);
-    expect(apps.troubles).toEqual([]);
-    expect(apps.done).toBe(true);
-  });
-
-  it.each(['unreachable', 'timeout', 'rate-limited', 'told-to-wait', 'server-error'] as const)(
-    'notices within 5 s that Argo CD is back (%s)',
-    async (kind) => {
-      const { clock, want, woken } = start(fails('GR-ARGOCD-99', kind));
-      want(missing('a'));
-      await clock.pass(600_000);
-
-      const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
-      // A wake that fails lasts 500 ms here.
-      expect(Math.max(...gaps)).toBe(4_500);
-      expect(gaps.length).toBeLessThan(140);
-    },
-  );
-
-  it('an Application is left alone by an Argo CD that refuses, also when new jobs keep coming', async () => {
-    const { apps, clock, want, woken } = start(fails('GR-ARGOCD-04'));
-    for (let second = 0; second < 60; second += 1) {
-      want(missing(...Array.from({ length: second + 1 }, (_, job) => `job-${job}`)));
-      await clock.pass(1_000);
-    }
-
-    expect(woken.length).toBeLessThan(10);
-    expect(woken.length).toBeGreaterThan(3);
-    expect(apps.troubles).toEqual(['argocd/runners: GR-ARGOCD-04 refused.']);
-  });
-
-  it.each(['its end', 'its removal'])('an Application is not woken after %s', async (what) => {
-    const { apps, clock, queue, want, woken } = start();
-    want(missing('a'));
-    if (what === 'its end') await queue.close();
-    else apps.keep(new Map());
-    want(missing('b'));
-    await clock.pass(60_000);
-
-    expect(woken).toEqual([]);
-  });
-
-  it('an Application says since when each Job has not been that of the plan', async () => {
-    const { clock, differSince, rest, want } = start(IN_SYNC);
-    want(missing('a'));
-    await clock.pass(7_000);
-    want(missing('a', 'b'));
-    expect([...differSince()]).toEqual([
-      ['a', 0],
-      ['b', 7_000],
-    ]);
-
-    want(missing('b'));
     await clock.pass(1_000);
-    want(missing('a', 'b'));
-    expect([...differSince()]).toEqual([
-      ['a', 8_000],
-      ['b', 7_000],
-    ]);
-    rest();
-    expect(differSince().size).toBe(0);
-  });
+  }
+
+  expect(woken.length).toBeGreaterThan(1);
+  expect(differSince().get('a')).toBe(0);
+});
+
+it('an Application is woken while Argo CD is in error although nothing differs any more, until it is well', async () => {
+  const { apps, clock, want, woken } = start(BROKEN, BROKEN, BROKEN, IN_SYNC);
+  want(missing('a'));
+  await clock.pass(600);
+  want(NO_DIFFERENCE);
+  expect(apps.troubles).toEqual(['argocd/runners: no Gitea']);
+
+  await clock.pass(600_000);
+  expect(woken).toHaveLength(4);
+  expect(apps.troubles).toEqual([]);
+  expect(apps.done).toBe(true);
+});
+
+it.each(['unreachable', 'timeout', 'rate-limited', 'told-to-wait', 'server-error'] as const)(
+  'notices within 5 s that Argo CD is back (%s)',
+  async (kind) => {
+    const { clock, want, woken } = start(fails('GR-ARGOCD-99', kind));
+    want(missing('a'));
+    await clock.pass(600_000);
+
+    const gaps = woken.slice(1).map((at, index) => at - (woken[index] ?? 0));
+    // A wake that fails lasts 500 ms here.
+    expect(Math.max(...gaps)).toBe(4_500);
+    expect(gaps.length).toBeLessThan(140);
+  },
+);
+
+it('an Application is left alone by an Argo CD that refuses, also when new jobs keep coming', async () => {
+  const { apps, clock, want, woken } = start(fails('GR-ARGOCD-04'));
+  for (let second = 0; second < 60; second += 1) {
+    want(missing(...Array.from({ length: second + 1 }, (_, job) => `job-${job}`)));
+    await clock.pass(1_000);
+  }
+
+  expect(woken.length).toBeLessThan(10);
+  expect(woken.length).toBeGreaterThan(3);
+  expect(apps.troubles).toEqual(['argocd/runners: GR-ARGOCD-04 refused.']);
+});
+
+it.each(['its end', 'its removal'])('an Application is not woken after %s', async (what) => {
+  const { apps, clock, queue, want, woken } = start();
+  want(missing('a'));
+  if (what === 'its end') await queue.close();
+  else apps.keep(new Map());
+  want(missing('b'));
+  await clock.pass(60_000);
+
+  expect(woken).toEqual([]);
+});
+
+it('an Application says since when each Job has not been that of the plan', async () => {
+  const { clock, differSince, rest, want } = start(IN_SYNC);
+  want(missing('a'));
+  await clock.pass(7_000);
+  want(missing('a', 'b'));
+  expect([...differSince()]).toEqual([
+    ['a', 0],
+    ['b', 7_000],
+  ]);
+
+  want(missing('b'));
+  await clock.pass(1_000);
+  want(missing('a', 'b'));
+  expect([...differSince()]).toEqual([
+    ['a', 8_000],
+    ['b', 7_000],
+  ]);
+  rest();
+  expect(differSince().size).toBe(0);
 });

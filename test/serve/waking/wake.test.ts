@@ -119,87 +119,85 @@ describe('a wake', () => {
   });
 });
 
-describe('a wake of a slow Argo CD', () => {
-  const HASTY = { answerMs: 5_000, readEveryMs: 5, askAgainMs: 5_000 };
+const HASTY = { answerMs: 5_000, readEveryMs: 5, askAgainMs: 5_000 };
 
-  /** An Argo CD that never answers a refresh. Reads show these states in order; the last one repeats. */
-  async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
-    let reads = 0;
-    return await fakeArgoCd(({ line }, response) => {
-      if (line === SYNC) return false;
-      if (line === REFRESH || line === CHANGE) return true;
-      const now = shown[Math.min(reads, shown.length - 1)] ?? earlier;
-      reads += 1;
-      return typeof now === 'number' ? json(response, {}, now) : json(response, now);
-    });
-  }
+/** An Argo CD that never answers a refresh. Reads show these states in order; the last one repeats. */
+async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
+  let reads = 0;
+  return await fakeArgoCd(({ line }, response) => {
+    if (line === SYNC) return false;
+    if (line === REFRESH || line === CHANGE) return true;
+    const now = shown[Math.min(reads, shown.length - 1)] ?? earlier;
+    reads += 1;
+    return typeof now === 'number' ? json(response, {}, now) : json(response, now);
+  });
+}
 
-  it('a wake of a slow Argo CD goes on while the API server of Argo CD does not answer', async () => {
-    const server = await slow(earlier, pending, 503, 503, done);
+it('a wake of a slow Argo CD goes on while the API server of Argo CD does not answer', async () => {
+  const server = await slow(earlier, pending, 503, 503, done);
 
-    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
-    expect(server.lines().filter((line) => line === REFRESH)).toHaveLength(1);
+  expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+  expect(server.lines().filter((line) => line === REFRESH)).toHaveLength(1);
+});
+
+it('a wake of a slow Argo CD does not take what was compared before for the answer', async () => {
+  const server = await slow(earlier, earlier, pending, done);
+
+  expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+  expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
+});
+
+it('a wake of a slow Argo CD gives the refresh up when a read shows that it is done', async () => {
+  let givenUp: Promise<unknown> = Promise.resolve();
+  let reads = 0;
+  const server = await fakeArgoCd(({ line }, response) => {
+    if (line === SYNC) return false;
+    if (line === REFRESH) givenUp = once(response, 'close');
+    else json(response, reads++ === 0 ? earlier : done);
+    return true;
   });
 
-  it('a wake of a slow Argo CD does not take what was compared before for the answer', async () => {
-    const server = await slow(earlier, earlier, pending, done);
+  expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
+  await givenUp;
+});
 
-    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
+it('a wake of a slow Argo CD does not sync when the late refresh ended in an error', async () => {
+  const server = await slow(earlier, pending, application(status('OutOfSync', { ...at(1), ...COMPARISON_ERROR })));
+
+  expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('error');
+  expect(server.lines()).not.toContain(SYNC);
+});
+
+it('a wake of a slow Argo CD gives each read and each sync 30 s, however long the wake may take', async () => {
+  const limits: number[] = [];
+  const argocd = client((await slow(earlier, pending, done)).origin);
+  const noted: WakeTarget = {
+    ...argocd,
+    read: (app, deadline) => {
+      limits.push(deadline.ms);
+      return argocd.read(app, deadline);
+    },
+    refresh: (app, deadline) => argocd.refresh(app, deadline),
+    sync: (app, deadline) => {
+      limits.push(deadline.ms);
+      return argocd.sync(app, deadline);
+    },
+  };
+  await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY, askAgainMs: 60_000 });
+
+  expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
+});
+
+it('a wake of a slow Argo CD tries a sync again that was refused, with a read before it and without another refresh', async () => {
+  let syncs = 0;
+  const server = await fakeArgoCd(({ line }, response) => {
+    if (line !== SYNC) return false;
+    syncs += 1;
+    return syncs <= 3 && gatewayError(response, 400, 9, BUSY);
   });
 
-  it('a wake of a slow Argo CD gives the refresh up when a read shows that it is done', async () => {
-    let givenUp: Promise<unknown> = Promise.resolve();
-    let reads = 0;
-    const server = await fakeArgoCd(({ line }, response) => {
-      if (line === SYNC) return false;
-      if (line === REFRESH) givenUp = once(response, 'close');
-      else json(response, reads++ === 0 ? earlier : done);
-      return true;
-    });
-
-    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
-    await givenUp;
-  });
-
-  it('a wake of a slow Argo CD does not sync when the late refresh ended in an error', async () => {
-    const server = await slow(earlier, pending, application(status('OutOfSync', { ...at(1), ...COMPARISON_ERROR })));
-
-    expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('error');
-    expect(server.lines()).not.toContain(SYNC);
-  });
-
-  it('a wake of a slow Argo CD gives each read and each sync 30 s, however long the wake may take', async () => {
-    const limits: number[] = [];
-    const argocd = client((await slow(earlier, pending, done)).origin);
-    const noted: WakeTarget = {
-      ...argocd,
-      read: (app, deadline) => {
-        limits.push(deadline.ms);
-        return argocd.read(app, deadline);
-      },
-      refresh: (app, deadline) => argocd.refresh(app, deadline),
-      sync: (app, deadline) => {
-        limits.push(deadline.ms);
-        return argocd.sync(app, deadline);
-      },
-    };
-    await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY, askAgainMs: 60_000 });
-
-    expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
-  });
-
-  it('tries a sync again that was refused, with a read before it and without another refresh', async () => {
-    let syncs = 0;
-    const server = await fakeArgoCd(({ line }, response) => {
-      if (line !== SYNC) return false;
-      syncs += 1;
-      return syncs <= 3 && gatewayError(response, 400, 9, BUSY);
-    });
-
-    expect((await wakeUp(server, [GROUP], { busyMs: 10_000 })).is).toBe('synced');
-    expect(server.lines()).toEqual([READ, REFRESH, SYNC, READ, SYNC, READ, SYNC, READ, SYNC]);
-  });
+  expect((await wakeUp(server, [GROUP], { busyMs: 10_000 })).is).toBe('synced');
+  expect(server.lines()).toEqual([READ, REFRESH, SYNC, READ, SYNC, READ, SYNC, READ, SYNC]);
 });
 
 describe('the times of a wake', () => {
@@ -395,22 +393,20 @@ describe('the times of a wake', () => {
   });
 });
 
-describe('the decision', () => {
-  it('the decision is an error with a reason of its own when Argo CD gives none for Unknown', () => {
-    const verdict = afterRefresh(readApplication(application(status('Unknown'))), [GROUP]);
+it('the decision is an error with a reason of its own when Argo CD gives none for Unknown', () => {
+  const verdict = afterRefresh(readApplication(application(status('Unknown'))), [GROUP]);
 
-    expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'Unknown', stops: true }] });
-  });
+  expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'Unknown', stops: true }] });
+});
 
-  it('the decision shows only the errors that stop', () => {
-    const conditions = [
-      { type: 'SyncError', message: 'earlier' },
-      { type: 'InvalidSpecError', message: 'project is gone' },
-    ];
+it('the decision shows only the errors that stop', () => {
+  const conditions = [
+    { type: 'SyncError', message: 'earlier' },
+    { type: 'InvalidSpecError', message: 'project is gone' },
+  ];
 
-    const verdict = afterRefresh(readApplication(application(status('Unknown', { conditions }))), [GROUP]);
+  const verdict = afterRefresh(readApplication(application(status('Unknown', { conditions }))), [GROUP]);
 
-    expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'InvalidSpecError' }] });
-    expect(verdict !== 'sync' && verdict.is === 'error' && verdict.errors).toHaveLength(1);
-  });
+  expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'InvalidSpecError' }] });
+  expect(verdict !== 'sync' && verdict.is === 'error' && verdict.errors).toHaveLength(1);
 });

@@ -2,7 +2,7 @@
  * Hostile requests on the port of webhooks, against the whole of `serve`, over sockets: each is refused with the status in the
  * table and changes nothing, and after each a good webhook still works. The red team's list, and more.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MAX_WEBHOOK_BYTES } from '../../../src/serve/webhook/listener.ts';
 import { delivery, payload, SECRET, sign, type TestDelivery } from '../deliveries.ts';
 import { type Replica, type Rig, startRig, until } from '../rig.ts';
@@ -183,57 +183,55 @@ async function expectRefused(table: readonly (readonly [string, number, Buffer])
   await expectGood(at);
 }
 
-describe('the port of webhooks', () => {
-  it('the port of webhooks refuses every wrong signature, and goes on', () => expectRefused(SIGNATURES));
+it('the port of webhooks refuses every wrong signature, and goes on', () => expectRefused(SIGNATURES));
 
-  it('the port of webhooks refuses every wrong request, and goes on', () => expectRefused(REQUESTS));
+it('the port of webhooks refuses every wrong request, and goes on', () => expectRefused(REQUESTS));
 
-  it('the port of webhooks refuses every wrong length, and goes on', () => expectRefused(LENGTHS));
+it('the port of webhooks refuses every wrong length, and goes on', () => expectRefused(LENGTHS));
 
-  it('the port of webhooks refuses every signed body that is no event with 422, and goes on', () =>
-    expectRefused(BODIES.map(([name, request]) => [name, 422, request])));
+it('the port of webhooks refuses every signed body that is no event with 422, and goes on', () =>
+  expectRefused(BODIES.map(([name, request]) => [name, 422, request])));
 
-  it('the port of webhooks refuses what it has seen before, with the same id or another', async () => {
-    const at = await scene();
-    const once = delivery();
-    const again = { ...once, headers: { ...once.headers, 'x-gitea-delivery': 'another' } };
-    const sameId = delivery(payload({ id: 8 }), { 'x-gitea-delivery': once.headers['x-gitea-delivery'] });
+it('the port of webhooks refuses what it has seen before, with the same id or another', async () => {
+  const at = await scene();
+  const once = delivery();
+  const again = { ...once, headers: { ...once.headers, 'x-gitea-delivery': 'another' } };
+  const sameId = delivery(payload({ id: 8 }), { 'x-gitea-delivery': once.headers['x-gitea-delivery'] });
 
-    const statuses = [];
-    for (const one of [once, once, again, sameId]) statuses.push(await send(at, bytes(one)));
+  const statuses = [];
+  for (const one of [once, once, again, sameId]) statuses.push(await send(at, bytes(one)));
 
-    expect(statuses).toEqual([[202], [409], [409], [409]]);
-    await expectGood(at);
-  });
+  expect(statuses).toEqual([[202], [409], [409], [409]]);
+  await expectGood(at);
+});
 
-  it('the port of webhooks takes an old event and one of a foreign organisation, which prove nothing', async () => {
-    const at = await scene();
-    const old = job({ id: 1, created_at: '0001-01-01T00:00:00Z', started_at: '9999-12-31T23:59:59Z' });
-    const foreign = signed(payload({ id: 2 }, { repository: { full_name: 'nobody/x' } }));
+it('the port of webhooks takes an old event and one of a foreign organisation, which prove nothing', async () => {
+  const at = await scene();
+  const old = job({ id: 1, created_at: '0001-01-01T00:00:00Z', started_at: '9999-12-31T23:59:59Z' });
+  const foreign = signed(payload({ id: 2 }, { repository: { full_name: 'nobody/x' } }));
 
-    expect([await send(at, old), await send(at, foreign)]).toEqual([[202], [202]]);
-    expect(at.rig.cluster.all('jobs')).toEqual([]);
-    await expectGood(at);
-  });
+  expect([await send(at, old), await send(at, foreign)]).toEqual([[202], [202]]);
+  expect(at.rig.cluster.all('jobs')).toEqual([]);
+  await expectGood(at);
+});
 
-  it('the port of webhooks reads nothing after a request that it refused before its end', async () => {
-    const at = await scene();
-    const smuggled = job({ id: 9 });
-    const outer = bytes({ headers: { 'content-length': String(smuggled.length) }, body: smuggled }, 'POST /x HTTP/1.1');
+it('the port of webhooks reads nothing after a request that it refused before its end', async () => {
+  const at = await scene();
+  const smuggled = job({ id: 9 });
+  const outer = bytes({ headers: { 'content-length': String(smuggled.length) }, body: smuggled }, 'POST /x HTTP/1.1');
 
-    expect(await send(at, outer)).toEqual([404]);
-    expect(await at.looks()).toBe(1);
-    await expectGood(at);
-  });
+  expect(await send(at, outer)).toEqual([404]);
+  expect(await at.looks()).toBe(1);
+  await expectGood(at);
+});
 
-  it('judges each of many requests in one piece by itself', async () => {
-    const at = await scene();
-    const keep = { connection: 'keep-alive' };
-    const bad = bytes(delivery(EVENT, { ...keep, 'x-gitea-signature': '0'.repeat(64) }));
-    const good = bytes(delivery(payload({ id: 5 }), keep));
-    const last = bytes(delivery(EVENT, { 'x-gitea-event': 'push' }));
+it('the port of webhooks judges each of many requests in one piece by itself', async () => {
+  const at = await scene();
+  const keep = { connection: 'keep-alive' };
+  const bad = bytes(delivery(EVENT, { ...keep, 'x-gitea-signature': '0'.repeat(64) }));
+  const good = bytes(delivery(payload({ id: 5 }), keep));
+  const last = bytes(delivery(EVENT, { 'x-gitea-event': 'push' }));
 
-    expect(await send(at, Buffer.concat([bad, good, bad, last]))).toEqual([403, 202, 403, 422]);
-    await expectGood(at);
-  });
+  expect(await send(at, Buffer.concat([bad, good, bad, last]))).toEqual([403, 202, 403, 422]);
+  await expectGood(at);
 });

@@ -50,78 +50,76 @@ function raw(line: string, headers: Readonly<Record<string, string>>, body = '')
   return `${line}\r\n${all.join('')}\r\n${body}`;
 }
 
-describe('the webhook server', () => {
-  it.each(RECORDED)(
-    'the webhook server takes %s as Gitea sent it, and answers 202 without a body',
-    async (name, event) => {
-      const { secret, headers, body } = recorded(name);
-      const to = await receiver(undefined, secret);
+it.each(RECORDED)(
+  'the webhook server takes %s as Gitea sent it, and answers 202 without a body',
+  async (name, event) => {
+    const { secret, headers, body } = recorded(name);
+    const to = await receiver(undefined, secret);
 
-      const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, connection: 'close' }, body));
+    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, connection: 'close' }, body));
 
-      expect(await sender.ended).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[\s\S]*content-length: 0\r\n[\s\S]*\r\n\r\n$/);
-      expect(to.events).toEqual([{ owner: 'acme', repo: 'web', ...event }]);
-      expect(to.refused).toEqual([]);
-    },
-  );
+    expect(await sender.ended).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[\s\S]*content-length: 0\r\n[\s\S]*\r\n\r\n$/);
+    expect(to.events).toEqual([{ owner: 'acme', repo: 'web', ...event }]);
+    expect(to.refused).toEqual([]);
+  },
+);
 
-  it('the webhook server takes a body in chunks', async () => {
-    const to = await receiver();
-    const { headers, body } = delivery();
-    const status = new Promise((resolve, reject) => {
-      const request = httpRequest(to.url, { method: 'POST', headers }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      request.on('error', reject);
-      for (const byte of body) request.write(Buffer.of(byte));
-      request.end();
+it('the webhook server takes a body in chunks', async () => {
+  const to = await receiver();
+  const { headers, body } = delivery();
+  const status = new Promise((resolve, reject) => {
+    const request = httpRequest(to.url, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
     });
-
-    expect(await status).toBe(202);
-    expect(to.events).toHaveLength(1);
+    request.on('error', reject);
+    for (const byte of body) request.write(Buffer.of(byte));
+    request.end();
   });
 
-  it.each([
-    ['unsigned', 401, delivery(payload(), { 'x-gitea-signature': undefined })],
-    ['signature', 403, delivery(payload(), { 'x-gitea-signature': '0'.repeat(64) })],
-    ['event', 422, delivery(payload(), { 'x-gitea-event': 'push' })],
-    ['payload', 422, delivery('{}')],
-    ['media-type', 415, delivery(payload(), { 'content-type': 'application/jsonp' })],
-  ])('the webhook server says why it refuses a delivery, with %s, and does nothing', async (reason, status, what) => {
-    const to = await receiver();
+  expect(await status).toBe(202);
+  expect(to.events).toHaveLength(1);
+});
 
-    const [answered, text] = await send(to, what);
+it.each([
+  ['unsigned', 401, delivery(payload(), { 'x-gitea-signature': undefined })],
+  ['signature', 403, delivery(payload(), { 'x-gitea-signature': '0'.repeat(64) })],
+  ['event', 422, delivery(payload(), { 'x-gitea-event': 'push' })],
+  ['payload', 422, delivery('{}')],
+  ['media-type', 415, delivery(payload(), { 'content-type': 'application/jsonp' })],
+])('the webhook server says why it refuses a delivery, with %s, and does nothing', async (reason, status, what) => {
+  const to = await receiver();
 
-    expect(answered).toBe(status);
-    expect(text).toMatch(/^[A-Z][^\n]+\.\n$/);
-    expect([to.events, to.refused]).toEqual([[], [reason]]);
-  });
+  const [answered, text] = await send(to, what);
 
-  it('the webhook server takes a media type with a parameter', async () => {
-    const to = await receiver();
+  expect(answered).toBe(status);
+  expect(text).toMatch(/^[A-Z][^\n]+\.\n$/);
+  expect([to.events, to.refused]).toEqual([[], [reason]]);
+});
 
-    expect((await send(to, delivery(payload(), { 'content-type': 'Application/JSON; charset=utf-8' })))[0]).toBe(202);
-  });
+it('the webhook server takes a media type with a parameter', async () => {
+  const to = await receiver();
 
-  it('the webhook server refuses a replay with 409', async () => {
-    const to = await receiver();
-    const once = delivery();
+  expect((await send(to, delivery(payload(), { 'content-type': 'Application/JSON; charset=utf-8' })))[0]).toBe(202);
+});
 
-    expect([(await send(to, once))[0], (await send(to, once))[0]]).toEqual([202, 409]);
-    expect([to.events.length, to.refused]).toEqual([1, ['replayed']]);
-  });
+it('the webhook server refuses a replay with 409', async () => {
+  const to = await receiver();
+  const once = delivery();
 
-  it.each([
-    ['GET', '/webhook', 405, 'method'],
-    ['POST', '/webhook/', 404, 'path'],
-    ['POST', '/Webhook', 404, 'path'],
-  ])('the webhook server refuses %s %s with %i', async (method, path, status, reason) => {
-    const to = await receiver();
+  expect([(await send(to, once))[0], (await send(to, once))[0]]).toEqual([202, 409]);
+  expect([to.events.length, to.refused]).toEqual([1, ['replayed']]);
+});
 
-    expect((await fetch(new URL(path, to.url), { method })).status).toBe(status);
-    expect([to.events, to.refused]).toEqual([[], [reason]]);
-  });
+it.each([
+  ['GET', '/webhook', 405, 'method'],
+  ['POST', '/webhook/', 404, 'path'],
+  ['POST', '/Webhook', 404, 'path'],
+])('the webhook server refuses %s %s with %i', async (method, path, status, reason) => {
+  const to = await receiver();
+
+  expect((await fetch(new URL(path, to.url), { method })).status).toBe(status);
+  expect([to.events, to.refused]).toEqual([[], [reason]]);
 });
 
 describe('a body', () => {
@@ -171,51 +169,49 @@ describe('a body', () => {
   });
 });
 
-describe('a delivery that is passed on', () => {
-  it('a delivery that is passed on holds what another replica needs to judge it, and is known as forwarded there', async () => {
-    const leader = await receiver();
-    const forwarder = new Forwarder();
-    onTestFinished(forwarder.close);
-    const follower = await receiver(async () => {
-      const first = follower.raw[0];
-      if (first === undefined) throw new Error('nothing to pass on');
-      return await forwarder.send(leader.url, first);
-    });
-
-    const [status] = await send(follower, delivery(payload(), { 'x-other': 'private' }));
-
-    expect(status).toBe(202);
-    expect(leader.events).toEqual(follower.events);
-    const again = leader.raw[0];
-    expect(again && (await forwarder.send(leader.url, again))).toBe(503);
-    expect(Object.keys(follower.raw[0]?.headers ?? {})).not.toContain('x-other');
+it('a delivery that is passed on holds what another replica needs to judge it, and is known as forwarded there', async () => {
+  const leader = await receiver();
+  const forwarder = new Forwarder();
+  onTestFinished(forwarder.close);
+  const follower = await receiver(async () => {
+    const first = follower.raw[0];
+    if (first === undefined) throw new Error('nothing to pass on');
+    return await forwarder.send(leader.url, first);
   });
 
-  it('a delivery that is passed on gets the refusal of the leader', async () => {
-    const to = await receiver(async () => 409);
+  const [status] = await send(follower, delivery(payload(), { 'x-other': 'private' }));
 
-    expect((await send(to, delivery()))[0]).toBe(409);
-  });
+  expect(status).toBe(202);
+  expect(leader.events).toEqual(follower.events);
+  const again = leader.raw[0];
+  expect(again && (await forwarder.send(leader.url, again))).toBe(503);
+  expect(Object.keys(follower.raw[0]?.headers ?? {})).not.toContain('x-other');
+});
 
-  it.each([
-    ['nobody can be reached', () => Promise.reject(new Error('secret words'))],
-    [
-      'it cannot even be tried',
-      () => {
-        throw new Error('secret words');
-      },
-    ],
-    ['the other one is in trouble', async () => 500],
-    ['the other one sends elsewhere', async () => 302],
-  ])('a delivery that is passed on is answered with 503 when %s, and may come again', async (_, answer) => {
-    const answers = [answer, async () => 202];
-    const to = await receiver(() => (answers.shift() ?? answer)());
-    const once = delivery();
+it('a delivery that is passed on gets the refusal of the leader', async () => {
+  const to = await receiver(async () => 409);
 
-    const [first, text] = await send(to, once);
-    const [second] = await send(to, once);
+  expect((await send(to, delivery()))[0]).toBe(409);
+});
 
-    expect([first, second]).toEqual([503, 202]);
-    expect(text).not.toContain('secret words');
-  });
+it.each([
+  ['nobody can be reached', () => Promise.reject(new Error('secret words'))],
+  [
+    'it cannot even be tried',
+    () => {
+      throw new Error('secret words');
+    },
+  ],
+  ['the other one is in trouble', async () => 500],
+  ['the other one sends elsewhere', async () => 302],
+])('a delivery that is passed on is answered with 503 when %s, and may come again', async (_, answer) => {
+  const answers = [answer, async () => 202];
+  const to = await receiver(() => (answers.shift() ?? answer)());
+  const once = delivery();
+
+  const [first, text] = await send(to, once);
+  const [second] = await send(to, once);
+
+  expect([first, second]).toEqual([503, 202]);
+  expect(text).not.toContain('secret words');
 });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import * as z from 'zod';
 import { managedGroup } from '../../serve/managed-group.ts';
@@ -51,57 +51,55 @@ function promtool(...args: readonly string[]): string {
   return execFileSync('promtool', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-describe('promtool', () => {
-  it('promtool accepts the alerts', () => {
-    expect(promtool('check', 'rules', write('rules.yaml', installed))).toMatch(/SUCCESS: 9 rules found/);
-  });
+it('promtool accepts the alerts', () => {
+  expect(promtool('check', 'rules', write('rules.yaml', installed))).toMatch(/SUCCESS: 9 rules found/);
+});
 
-  it('promtool sees each alert begin when it should, with two replicas', () => {
-    const group = 'namespace="runners",group="ci"';
-    const series = (name: string, values: string) => ({ series: `gitea_runners_${name}`, values });
-    const ofGroup = { namespace: 'runners', group: 'ci', severity: 'warning' };
-    const ofAll = { severity: 'critical' };
-    /** Each alert: the minute in which it begins, and its labels. */
-    const begins: Readonly<Record<string, readonly [minute: number, labels: object]>> = {
-      GiteaRunnersServeDown: [36, ofAll],
-      GiteaRunnersGroupNotChecked: [17, { ...ofGroup, ...ofAll }],
-      GiteaRunnersGroupNotReady: [16, ofGroup],
-      GiteaRunnersRateLimited: [11, { ...ofGroup, ...ofAll }],
-      GiteaRunnersJobsNotCovered: [16, { application: 'argocd/runners', severity: 'warning' }],
-      GiteaRunnersCapReached: [60, ofGroup],
-      GiteaRunnersPodsStuck: [15, { ...ofGroup, reason: 'Unschedulable' }],
-      GiteaRunnersFail: [30, ofGroup],
-      GiteaRunnersClockSkew: [10, { origin: 'https://g', severity: 'warning' }],
-    };
-    const test = {
-      interval: '1m',
-      input_series: [
-        // One of two replicas leads for half an hour; then both are gone.
-        series('leader{pod="a"}', '1x30 stale'),
-        series('leader{pod="b"}', '0x30 stale'),
-        series(`last_look_timestamp_seconds{${group},pod="a"}`, '0+60x10 600x60'),
-        series(`group_ready{${group},pod="a"}`, '1x10 0x60'),
-        series(`gitea_failing{${group},reason="RateLimited",pod="a"}`, '0 1x70'),
-        series('uncovered_jobs{application="argocd/runners",pod="a"}', '0 1x70'),
-        series(`held_jobs{${group},reason="cap",pod="a"}`, '2x70'),
-        series(`stuck_pods{${group},reason="Unschedulable",pod="a"}`, '1x70'),
-        series(`runner_states{${group},state="retryable",pod="a"}`, '1x70'),
-        series('clock_skew_seconds{origin="https://g",pod="a"}', '-11x70'),
-      ],
-      alert_rule_test: Object.entries(begins).flatMap(([alertname, [minute, labels]]) => [
-        { eval_time: `${minute - 1}m`, alertname, exp_alerts: [] },
-        { eval_time: `${minute}m`, alertname, exp_alerts: [{ exp_labels: labels }] },
-      ]),
-    };
-    // promtool compares annotations, too, so it gets alerts without them.
-    const plain = installed.groups.map((each) => ({
-      ...each,
-      rules: each.rules.map(({ annotations: _, ...rule }) => rule),
-    }));
-    const rule = write('plain.yaml', { groups: plain });
+it('promtool sees each alert begin when it should, with two replicas', () => {
+  const group = 'namespace="runners",group="ci"';
+  const series = (name: string, values: string) => ({ series: `gitea_runners_${name}`, values });
+  const ofGroup = { namespace: 'runners', group: 'ci', severity: 'warning' };
+  const ofAll = { severity: 'critical' };
+  /** Each alert: the minute in which it begins, and its labels. */
+  const begins: Readonly<Record<string, readonly [minute: number, labels: object]>> = {
+    GiteaRunnersServeDown: [36, ofAll],
+    GiteaRunnersGroupNotChecked: [17, { ...ofGroup, ...ofAll }],
+    GiteaRunnersGroupNotReady: [16, ofGroup],
+    GiteaRunnersRateLimited: [11, { ...ofGroup, ...ofAll }],
+    GiteaRunnersJobsNotCovered: [16, { application: 'argocd/runners', severity: 'warning' }],
+    GiteaRunnersCapReached: [60, ofGroup],
+    GiteaRunnersPodsStuck: [15, { ...ofGroup, reason: 'Unschedulable' }],
+    GiteaRunnersFail: [30, ofGroup],
+    GiteaRunnersClockSkew: [10, { origin: 'https://g', severity: 'warning' }],
+  };
+  const test = {
+    interval: '1m',
+    input_series: [
+      // One of two replicas leads for half an hour; then both are gone.
+      series('leader{pod="a"}', '1x30 stale'),
+      series('leader{pod="b"}', '0x30 stale'),
+      series(`last_look_timestamp_seconds{${group},pod="a"}`, '0+60x10 600x60'),
+      series(`group_ready{${group},pod="a"}`, '1x10 0x60'),
+      series(`gitea_failing{${group},reason="RateLimited",pod="a"}`, '0 1x70'),
+      series('uncovered_jobs{application="argocd/runners",pod="a"}', '0 1x70'),
+      series(`held_jobs{${group},reason="cap",pod="a"}`, '2x70'),
+      series(`stuck_pods{${group},reason="Unschedulable",pod="a"}`, '1x70'),
+      series(`runner_states{${group},state="retryable",pod="a"}`, '1x70'),
+      series('clock_skew_seconds{origin="https://g",pod="a"}', '-11x70'),
+    ],
+    alert_rule_test: Object.entries(begins).flatMap(([alertname, [minute, labels]]) => [
+      { eval_time: `${minute - 1}m`, alertname, exp_alerts: [] },
+      { eval_time: `${minute}m`, alertname, exp_alerts: [{ exp_labels: labels }] },
+    ]),
+  };
+  // promtool compares annotations, too, so it gets alerts without them.
+  const plain = installed.groups.map((each) => ({
+    ...each,
+    rules: each.rules.map(({ annotations: _, ...rule }) => rule),
+  }));
+  const rule = write('plain.yaml', { groups: plain });
 
-    expect(promtool('test', 'rules', write('test.yaml', { rule_files: [rule], tests: [test] }))).toContain('SUCCESS');
-  });
+  expect(promtool('test', 'rules', write('test.yaml', { rule_files: [rule], tests: [test] }))).toContain('SUCCESS');
 });
 
 const Alerts = z.object({

@@ -2,7 +2,7 @@
  * `serve` as a whole in virtual time. `HISTORIES=1000` for more of them, `SEED=7` for one, `KINDS=killed,gitea-away`
  * for faults of these kinds; `npm run soak:serve` for many on all processors.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { levelOf } from '../../../src/clients/gitea/endpoints.ts';
 import { deleteRegistration, readRegistrations } from '../../../src/clients/gitea/registrations.ts';
@@ -52,30 +52,28 @@ async function judge(history: History, options: RunOptions = {}): Promise<string
   return describeBreach(small, shown, outcome, KINDS);
 }
 
-describe('the laws hold', () => {
-  const seeds = SEED === undefined ? Array.from({ length: HISTORIES }, (_, index) => index + 1) : [Number(SEED)];
-  it(`the laws hold in ${seeds.length} histories`, { timeout: 3_600_000 }, async () => {
-    for (const seed of seeds) expect(await judge(makeHistory(seed, KINDS)), `history ${seed}`).toBe(undefined);
-    expect(complaints).toEqual([]);
-  });
+const seeds = SEED === undefined ? Array.from({ length: HISTORIES }, (_, index) => index + 1) : [Number(SEED)];
+it(`the laws hold in ${seeds.length} histories`, { timeout: 3_600_000 }, async () => {
+  for (const seed of seeds) expect(await judge(makeHistory(seed, KINDS)), `history ${seed}`).toBe(undefined);
+  expect(complaints).toEqual([]);
+});
 
-  it('the laws hold in a history with a conflict that no later reconcile would have mended', async () => {
-    expect(await judge(makeHistory(58, ['status-conflicts']))).toBe(undefined);
-  });
+it('the laws hold in a history with a conflict that no later reconcile would have mended', async () => {
+  expect(await judge(makeHistory(58, ['status-conflicts']))).toBe(undefined);
+});
 
-  // Fourteen faults of `serve`, and four times a law that asked for what nobody can know.
-  const FAULTS = [
-    90927, 91819, 100153, 101152, 101823, 103968, 106941, 107519, 108278, 300089, 407616, 600010, 702484, 715325,
-    830071, 830468, 843360, 845392,
-  ];
-  it.each(IS_LONG ? FAULTS : FAULTS.slice(-1))('the laws hold in history %i, which broke one once', async (seed) => {
-    expect(await judge(makeHistory(seed))).toBe(undefined);
-  });
+// Fourteen faults of `serve`, and four times a law that asked for what nobody can know.
+const FAULTS = [
+  90927, 91819, 100153, 101152, 101823, 103968, 106941, 107519, 108278, 300089, 407616, 600010, 702484, 715325, 830071,
+  830468, 843360, 845392,
+];
+it.each(IS_LONG ? FAULTS : FAULTS.slice(-1))('the laws hold in history %i, which broke one once', async (seed) => {
+  expect(await judge(makeHistory(seed))).toBe(undefined);
+});
 
-  it.each(Object.entries(SCENARIOS))('the laws hold in scenario %s', async (_, make) => {
-    const found = await Promise.all((IS_LONG ? [1, 2] : [1]).map((seed) => judge(make(seed))));
-    expect(found.filter(Boolean)).toEqual([]);
-  });
+it.each(Object.entries(SCENARIOS))('the laws hold in scenario %s', async (_, make) => {
+  const found = await Promise.all((IS_LONG ? [1, 2] : [1]).map((seed) => judge(make(seed))));
+  expect(found.filter(Boolean)).toEqual([]);
 });
 
 /** Each law, with a `serve` that is broken so that the law must notice it. */

@@ -67,79 +67,72 @@ const dropped: RunnerDecision = {
   because: 'surplus',
 };
 
-describe('a runner', () => {
-  it.each<[string, RunnerDecision, LiveRunner | undefined, Wish['is'] | undefined]>([
-    ['that the plan wants and that has no Job is wanted', wanted(), undefined, 'wanted'],
-    ['whose Job starts is starting', wanted(), live('starting'), 'starting'],
-    ['whose container runs needs nothing', wanted(), live('running'), 'alive'],
-    ['whose Job starts and that nobody wants gets nothing', dropped, live('starting'), 'alive'],
-    [
-      'whose Job starts and only loses its pin gets nothing',
-      wanted({ because: 'unpinning' }),
-      live('starting'),
-      'alive',
-    ],
-    ['that is to wait in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), undefined, undefined],
-    ['that waits in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), inQueue(true), undefined],
-    ['that Kueue lets start is starting', wanted({ queue: 'team-a' }), inQueue(false), 'starting'],
-    ['that works has used its row', wanted({ because: 'busy' }), live('running'), 'used'],
-    ['whose CI job is over has used its row, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
-    ['that its pod registers is none of ours', wanted({ registeredAt: undefined as never }), undefined, undefined],
-    ['whose Job its pod registers is none of ours either', dropped, live('starting', ''), undefined],
-  ])('a runner %s', (_, decision, job, is) => {
-    expect(wishes(decision, job).get(KEY)?.is).toBe(is);
-  });
+it.each<[string, RunnerDecision, LiveRunner | undefined, Wish['is'] | undefined]>([
+  ['that the plan wants and that has no Job is wanted', wanted(), undefined, 'wanted'],
+  ['whose Job starts is starting', wanted(), live('starting'), 'starting'],
+  ['whose container runs needs nothing', wanted(), live('running'), 'alive'],
+  ['whose Job starts and that nobody wants gets nothing', dropped, live('starting'), 'alive'],
+  ['whose Job starts and only loses its pin gets nothing', wanted({ because: 'unpinning' }), live('starting'), 'alive'],
+  ['that is to wait in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), undefined, undefined],
+  ['that waits in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), inQueue(true), undefined],
+  ['that Kueue lets start is starting', wanted({ queue: 'team-a' }), inQueue(false), 'starting'],
+  ['that works has used its row', wanted({ because: 'busy' }), live('running'), 'used'],
+  ['whose CI job is over has used its row, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
+  ['that its pod registers is none of ours', wanted({ registeredAt: undefined as never }), undefined, undefined],
+  ['whose Job its pod registers is none of ours either', dropped, live('starting', ''), undefined],
+])('a runner %s', (_, decision, job, is) => {
+  expect(wishes(decision, job).get(KEY)?.is).toBe(is);
+});
 
-  it.each([
-    ['of a group that is not there', wanted({ group: { namespace: 'runners', name: 'other' } }), BY_SERVE],
-    ['of a group whose spec is not valid', wanted(), null],
-  ])('a runner %s is not registered', (_, decision, group) => {
-    const of = { ...verdict([decision], [KEY, `runners/${NAME}`]) };
-    const groups = group
-      ? of.groups
-      : of.groups.map(({ live: { group: _none, ...rest }, ...more }) => ({ ...more, live: rest }));
+it.each([
+  ['of a group that is not there', wanted({ group: { namespace: 'runners', name: 'other' } }), BY_SERVE],
+  ['of a group whose spec is not valid', wanted(), null],
+])('a runner %s is not registered', (_, decision, group) => {
+  const of = { ...verdict([decision], [KEY, `runners/${NAME}`]) };
+  const groups = group
+    ? of.groups
+    : of.groups.map(({ live: { group: _none, ...rest }, ...more }) => ({ ...more, live: rest }));
 
-    expect(wishesOf([{ ...of, groups }], new Map(), new Map(), new Map(), isFree).size).toBe(0);
-  });
+  expect(wishesOf([{ ...of, groups }], new Map(), new Map(), new Map(), isFree).size).toBe(0);
+});
 
-  it('a runner is of the size that its decision says', () => {
-    const group = { ...BY_SERVE, sizes: ['small', 'large'].map((name) => ({ name, weight: 1 })) };
-    const sizeOf = (size: string | undefined) => {
-      const of = verdict([wanted({ ...(size && { size }) })], [KEY], group);
-      return wishesOf([of], new Map(), new Map(), new Map(), isFree).get(KEY)?.own.size?.name;
-    };
+it('a runner is of the size that its decision says', () => {
+  const group = { ...BY_SERVE, sizes: ['small', 'large'].map((name) => ({ name, weight: 1 })) };
+  const sizeOf = (size: string | undefined) => {
+    const of = verdict([wanted({ ...(size && { size }) })], [KEY], group);
+    return wishesOf([of], new Map(), new Map(), new Map(), isFree).get(KEY)?.own.size?.name;
+  };
 
-    expect(['large', 'small', 'gone', undefined].map(sizeOf)).toEqual(['large', 'small', undefined, undefined]);
-  });
+  expect(['large', 'small', 'gone', undefined].map(sizeOf)).toEqual(['large', 'small', undefined, undefined]);
+});
 
-  it('a runner gets nothing while the pod of another Job has its name', () => {
-    const asked: string[][] = [];
-    const isTaken = (...of: string[]): boolean => asked.push(of) > 0;
+it('a runner gets nothing while the pod of another Job has its name', () => {
+  const asked: string[][] = [];
+  const isTaken = (...of: string[]): boolean => asked.push(of) > 0;
 
-    expect(wishes(wanted(), undefined, [KEY], isTaken).size).toBe(0);
-    expect(wishes(wanted(), live('starting'), [], isTaken).get(KEY)?.is).toBe('alive');
-    expect(wishes(wanted({ because: 'busy' }), live('running'), [], isTaken).get(KEY)?.is).toBe('used');
-    expect(asked).toEqual([
-      [KEY, ''],
-      [KEY, 'uid-of-the-job'],
-      [KEY, 'uid-of-the-job'],
-    ]);
-  });
+  expect(wishes(wanted(), undefined, [KEY], isTaken).size).toBe(0);
+  expect(wishes(wanted(), live('starting'), [], isTaken).get(KEY)?.is).toBe('alive');
+  expect(wishes(wanted({ because: 'busy' }), live('running'), [], isTaken).get(KEY)?.is).toBe('used');
+  expect(asked).toEqual([
+    [KEY, ''],
+    [KEY, 'uid-of-the-job'],
+    [KEY, 'uid-of-the-job'],
+  ]);
+});
 
-  it('a runner that Argo CD is not to create is not registered', () => {
-    expect([...wishes(wanted(), undefined, [])]).toEqual([]);
-  });
+it('a runner that Argo CD is not to create is not registered', () => {
+  expect([...wishes(wanted(), undefined, [])]).toEqual([]);
+});
 
-  it('a runner of an Application that cannot be planned stays as it was, until its group is gone', () => {
-    const before = wishes(wanted());
-    const wishedBy = (verdicts: readonly AppVerdict[]) => [
-      ...wishesOf(verdicts, new Map(), new Map(), before, isFree).keys(),
-    ];
+it('a runner of an Application that cannot be planned stays as it was, until its group is gone', () => {
+  const before = wishes(wanted());
+  const wishedBy = (verdicts: readonly AppVerdict[]) => [
+    ...wishesOf(verdicts, new Map(), new Map(), before, isFree).keys(),
+  ];
 
-    expect(wishedBy([verdict(undefined)])).toEqual([KEY]);
-    expect(wishedBy([])).toEqual([]);
-    expect(wishedBy([verdict([])])).toEqual([]);
-  });
+  expect(wishedBy([verdict(undefined)])).toEqual([KEY]);
+  expect(wishedBy([])).toEqual([]);
+  expect(wishedBy([verdict([])])).toEqual([]);
 });
 
 const [of, other] = [wishes(wanted(), live('starting')), wishes(wanted(), live('running'))];

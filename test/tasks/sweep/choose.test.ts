@@ -91,29 +91,27 @@ describe('two observations', () => {
   });
 });
 
-describe('rows of others', () => {
-  it.each([
-    ['another tool', 'buildkite-agent-1'],
-    ['a person', 'ci'],
-    ['a name like ours with another group hash', NAME.replace(/-[0-9a-f]{4}(?=[0-9a-f]{4}$)/, '-0000')],
-    ['a name like ours with something before it', `x${NAME}`],
-    ['a name like ours with something behind it', `${NAME}0`],
-    ['a name like ours in capitals', NAME.toUpperCase()],
-    ['another instance on the same Gitea', ownName(7, CI, 'south')],
-    ['a group of the same name in another namespace', ownName(7, { namespace: 'other', name: 'ci' })],
-    ['a group that was not given', ownName(7, { namespace: 'runners', name: 'gpu' })],
-  ])('rows of others are never judged: %s', (_, name) => {
-    const { registrations, foreign } = deadRegistrations(evidence({ runners: [row(name)] }), new Map());
+it.each([
+  ['another tool', 'buildkite-agent-1'],
+  ['a person', 'ci'],
+  ['a name like ours with another group hash', NAME.replace(/-[0-9a-f]{4}(?=[0-9a-f]{4}$)/, '-0000')],
+  ['a name like ours with something before it', `x${NAME}`],
+  ['a name like ours with something behind it', `${NAME}0`],
+  ['a name like ours in capitals', NAME.toUpperCase()],
+  ['another instance on the same Gitea', ownName(7, CI, 'south')],
+  ['a group of the same name in another namespace', ownName(7, { namespace: 'other', name: 'ci' })],
+  ['a group that was not given', ownName(7, { namespace: 'runners', name: 'gpu' })],
+])('rows of others are never judged: %s', (_, name) => {
+  const { registrations, foreign } = deadRegistrations(evidence({ runners: [row(name)] }), new Map());
 
-    expect(registrations).toEqual([]);
-    expect(foreign).toBe(1);
-  });
+  expect(registrations).toEqual([]);
+  expect(foreign).toBe(1);
+});
 
-  it('rows of others are those of our name in a scope that is not its group’s, too', () => {
-    const scene = evidence({}, { groups: BOTH, looks: looksAt({}, OFFLINE) });
+it('rows of others are those of our name in a scope that is not its group’s, too', () => {
+  const scene = evidence({}, { groups: BOTH, looks: looksAt({}, OFFLINE) });
 
-    expect(deadRegistrations(scene, new Map()).registrations).toEqual([]);
-  });
+  expect(deadRegistrations(scene, new Map()).registrations).toEqual([]);
 });
 
 describe('a runner that is online without a Job', () => {

@@ -1,5 +1,5 @@
 /** `gitea-runners sweep` as people call it: flags, what it prints, how it ends. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { sweep } from '../../../src/cli/commands/sweep.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { printingIo } from '../../support/printing-io.ts';
@@ -33,141 +33,137 @@ async function startCommand(...names: readonly string[]) {
   return { ...world, kubernetes, run, printed: () => printed.out };
 }
 
-describe('sweep', () => {
-  it('looks, waits, looks again, deletes and says what stays', async () => {
-    const { kubernetes, run, left } = await startCommand(A, B, 'act-runner');
-    kubernetes.jobs.set(B, 'active').set(A, 'Complete');
+it('looks, waits, looks again, deletes and says what stays', async () => {
+  const { kubernetes, run, left } = await startCommand(A, B, 'act-runner');
+  kubernetes.jobs.set(B, 'active').set(A, 'Complete');
 
-    const outcome = await run();
+  const outcome = await run();
 
-    expect(outcome).toEqual({
-      code: 0,
-      err: '1 registration seems dead; looking again in 75 s\n',
-      out: `RUNNER           ID  GROUP       WHAT HAPPENS
+  expect(outcome).toEqual({
+    code: 0,
+    err: '1 registration seems dead; looking again in 75 s\n',
+    out: `RUNNER           ID  GROUP       WHAT HAPPENS
 ${A}  1   runners/ci  deleted: offline, no CI job, no living Job
 ${B}  2   runners/ci  stays: its Job is not finished
 
 Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alone.
 `,
-    });
-    expect(left()).toEqual([B, 'act-runner']);
   });
+  expect(left()).toEqual([B, 'act-runner']);
+});
 
-  it('sweep does not wait when nothing seems dead', async () => {
-    const { clock, run, register } = await startCommand();
-    register(A);
-    const startedMs = clock.now;
+it('sweep does not wait when nothing seems dead', async () => {
+  const { clock, run, register } = await startCommand();
+  register(A);
+  const startedMs = clock.now;
 
-    const { code, out, err } = await run();
+  const { code, out, err } = await run();
 
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toContain('stays: online');
-    expect(clock.now).toBe(startedMs);
-  });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toContain('stays: online');
+  expect(clock.now).toBe(startedMs);
+});
 
-  it('sweep goes on with fresh looks when the budget of one pass does not suffice', async () => {
-    const { kubernetes, run, left } = await startCommand(A, B);
+it('sweep goes on with fresh looks when the budget of one pass does not suffice', async () => {
+  const { kubernetes, run, left } = await startCommand(A, B);
 
-    const { out } = await run({ kubeconfig: kubernetes.kubeconfig, budget: '1' });
+  const { out } = await run({ kubeconfig: kubernetes.kubeconfig, budget: '1' });
 
-    expect(out).toContain('Sweep: 2 registrations deleted, 0 stay.\n');
-    expect(left()).toEqual([]);
-  });
+  expect(out).toContain('Sweep: 2 registrations deleted, 0 stay.\n');
+  expect(left()).toEqual([]);
+});
 
-  it('sweep prints the same as JSON', async () => {
-    const { simulator, kubernetes, run } = await startCommand(A);
+it('sweep prints the same as JSON', async () => {
+  const { simulator, kubernetes, run } = await startCommand(A);
 
-    const { out } = await run({ kubeconfig: kubernetes.kubeconfig, json: true });
+  const { out } = await run({ kubeconfig: kubernetes.kubeconfig, json: true });
 
-    expect(JSON.parse(out)).toEqual({
-      dryRun: false,
-      groups: 1,
-      registrations: [
-        { namespace: 'runners', group: 'ci', gitea: simulator.url, id: 1, name: A, outcome: { is: 'deleted' } },
-      ],
-      foreign: 0,
-      unlisted: [],
-    });
-  });
-
-  it('sweep deletes nothing in a dry run', async () => {
-    const { kubernetes, run, left } = await startCommand(A);
-
-    const { code, out } = await run({ kubeconfig: kubernetes.kubeconfig, dryRun: true });
-
-    expect(code).toBe(0);
-    expect(out).toContain('would be deleted: offline, no CI job, no living Job');
-    expect(out).toContain('Dry run: 1 registration would be deleted, 0 stay.\n');
-    expect(left()).toEqual([A]);
-  });
-
-  it('sweep leaves a failure’s stdout empty and says what was deleted before', async () => {
-    const { simulator, run, printed } = await startCommand(A, B);
-    simulator.intercept(refusing(/^DELETE .*\/2$/, 500));
-
-    const ended = run();
-
-    await expect(ended).rejects.toThrow(Failure);
-    await expect(ended).rejects.toMatchObject({
-      code: 'GR-GITEA-05',
-      exit: 1,
-      message: expect.stringMatching(
-        /^delete runner 2 of org acme: .*\n1 registration deleted before that; the others stay\.$/,
-      ),
-    });
-    expect(printed()).toBe('');
-  });
-
-  it('sweep ends when Kubernetes refuses, without a deletion', async () => {
-    const { kubernetes, run, left } = await startCommand(A);
-    await kubernetes.close();
-
-    await expect(run()).rejects.toMatchObject({ exit: 1, code: 'GR-HTTP-01' });
-    expect(left()).toEqual([A]);
+  expect(JSON.parse(out)).toEqual({
+    dryRun: false,
+    groups: 1,
+    registrations: [
+      { namespace: 'runners', group: 'ci', gitea: simulator.url, id: 1, name: A, outcome: { is: 'deleted' } },
+    ],
+    foreign: 0,
+    unlisted: [],
   });
 });
 
-describe('the program', () => {
-  it('the program refuses to delete when it cannot look at Kubernetes, before it asks Gitea', async () => {
-    const { simulator } = await startSweepWorld();
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-    const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET };
+it('sweep deletes nothing in a dry run', async () => {
+  const { kubernetes, run, left } = await startCommand(A);
 
-    for (const args of [['sweep'], ['sweep', '--cluster', 'off']]) {
-      const outcome = await runHere(args, env, folder);
+  const { code, out } = await run({ kubeconfig: kubernetes.kubeconfig, dryRun: true });
 
-      expect(outcome).toMatchObject({ code: 2, stdout: '' });
-      expect(outcome.stderr).toMatch(/^error: GR-SWEEP-01 sweep: Kubernetes cannot be looked at.* --kubeconfig/);
-    }
-    expect(simulator.requests).toEqual([]);
+  expect(code).toBe(0);
+  expect(out).toContain('would be deleted: offline, no CI job, no living Job');
+  expect(out).toContain('Dry run: 1 registration would be deleted, 0 stay.\n');
+  expect(left()).toEqual([A]);
+});
+
+it('sweep leaves a failure’s stdout empty and says what was deleted before', async () => {
+  const { simulator, run, printed } = await startCommand(A, B);
+  simulator.intercept(refusing(/^DELETE .*\/2$/, 500));
+
+  const ended = run();
+
+  await expect(ended).rejects.toThrow(Failure);
+  await expect(ended).rejects.toMatchObject({
+    code: 'GR-GITEA-05',
+    exit: 1,
+    message: expect.stringMatching(
+      /^delete runner 2 of org acme: .*\n1 registration deleted before that; the others stay\.$/,
+    ),
   });
+  expect(printed()).toBe('');
+});
 
-  it('the program says in a dry run which rows are offline, also without Kubernetes', async () => {
-    const { simulator, clock, register } = await startSweepWorld();
-    register(A);
-    clock.now += 61_000;
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
-    const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET, GITEA_RUNNERS_INSTANCE: 'north' };
+it('sweep ends when Kubernetes refuses, without a deletion', async () => {
+  const { kubernetes, run, left } = await startCommand(A);
+  await kubernetes.close();
 
-    const outcome = await runHere(['sweep', '--dry-run'], env, folder);
+  await expect(run()).rejects.toMatchObject({ exit: 1, code: 'GR-HTTP-01' });
+  expect(left()).toEqual([A]);
+});
 
-    expect(outcome).toMatchObject({ code: 0, stderr: '' });
-    expect(outcome.stdout).toContain('stays: offline, but nobody looked whether its Job lives');
-  });
+it('the program refuses to delete when it cannot look at Kubernetes, before it asks Gitea', async () => {
+  const { simulator } = await startSweepWorld();
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET };
 
-  it.each(['0', '601', '1.5', 'many', ''])('the program refuses the budget "%s"', async (budget) => {
-    const outcome = await runHere(['sweep', `--budget=${budget}`], {}, folderWith({}));
+  for (const args of [['sweep'], ['sweep', '--cluster', 'off']]) {
+    const outcome = await runHere(args, env, folder);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toContain('GR-SWEEP-02 read --budget');
-  });
+    expect(outcome.stderr).toMatch(/^error: GR-SWEEP-01 sweep: Kubernetes cannot be looked at.* --kubeconfig/);
+  }
+  expect(simulator.requests).toEqual([]);
+});
 
-  it('the program has help with examples, and finds nothing to do without RunnerGroups', async () => {
-    const help = await runHere(['sweep', '--help']);
-    const nothing = await runHere(['sweep', '--dry-run'], {}, folderWith({}));
+it('the program says in a dry run which rows are offline, also without Kubernetes', async () => {
+  const { simulator, clock, register } = await startSweepWorld();
+  register(A);
+  clock.now += 61_000;
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
+  const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET, GITEA_RUNNERS_INSTANCE: 'north' };
 
-    expect(help).toMatchObject({ code: 0, stderr: '' });
-    expect(help.stdout).toContain('Examples:');
-    expect(nothing).toMatchObject({ code: 0, stdout: 'No RunnerGroups found.\n' });
-  });
+  const outcome = await runHere(['sweep', '--dry-run'], env, folder);
+
+  expect(outcome).toMatchObject({ code: 0, stderr: '' });
+  expect(outcome.stdout).toContain('stays: offline, but nobody looked whether its Job lives');
+});
+
+it.each(['0', '601', '1.5', 'many', ''])('the program refuses the budget "%s"', async (budget) => {
+  const outcome = await runHere(['sweep', `--budget=${budget}`], {}, folderWith({}));
+
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toContain('GR-SWEEP-02 read --budget');
+});
+
+it('the program has help with examples, and finds nothing to do without RunnerGroups', async () => {
+  const help = await runHere(['sweep', '--help']);
+  const nothing = await runHere(['sweep', '--dry-run'], {}, folderWith({}));
+
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toContain('Examples:');
+  expect(nothing).toMatchObject({ code: 0, stdout: 'No RunnerGroups found.\n' });
 });

@@ -127,64 +127,62 @@ describe('just before it deletes', () => {
   });
 });
 
-describe('a pass', () => {
-  it('a pass asks Kubernetes after Gitea: a Job is older than its runner’s row', async () => {
-    const { simulator, group, register, sweeper } = await startSweepWorld();
-    register(A);
-    let requestsBefore = 0;
+it('a pass asks Kubernetes after Gitea: a Job is older than its runner’s row', async () => {
+  const { simulator, group, register, sweeper } = await startSweepWorld();
+  register(A);
+  let requestsBefore = 0;
 
-    await sweeper().pass({
-      groups: [group()],
-      liveJobs: async () => {
-        requestsBefore = simulator.requests.filter(({ target }) => target.includes('/runners')).length;
-        return [];
-      },
-    });
-
-    expect(requestsBefore).toBe(1);
+  await sweeper().pass({
+    groups: [group()],
+    liveJobs: async () => {
+      requestsBefore = simulator.requests.filter(({ target }) => target.includes('/runners')).length;
+      return [];
+    },
   });
 
-  it('spreads its deletions over the minute and leaves what is over the budget to the next', async () => {
-    const { register, group, pauses, sweeper, sweepTwice, left } = await startSweepWorld();
-    for (const name of [A, B, C]) register(name);
-    const own = sweeper({ budget: 2 });
+  expect(requestsBefore).toBe(1);
+});
 
-    const first = await sweepTwice(own);
-    const next = await own.pass({ groups: [group()], liveJobs: async () => [] });
+it('a pass spreads its deletions over the minute and leaves what is over the budget to the next', async () => {
+  const { register, group, pauses, sweeper, sweepTwice, left } = await startSweepWorld();
+  for (const name of [A, B, C]) register(name);
+  const own = sweeper({ budget: 2 });
 
-    expect(outcomes(first)).toEqual({ [A]: 'deleted', [B]: 'deleted', [C]: 'postponed' });
-    expect(outcomes(next)).toEqual({ [C]: 'deleted' });
-    expect(pauses).toEqual([30_000, 30_000]);
-    expect(left()).toEqual([]);
-  });
+  const first = await sweepTwice(own);
+  const next = await own.pass({ groups: [group()], liveJobs: async () => [] });
 
-  it('a pass stops before the next deletion when it is aborted', async () => {
-    const { clock, register, sweeper, group, left } = await startSweepWorld();
-    for (const name of [A, B]) register(name);
-    const ending = new AbortController();
-    const own = sweeper({ clock: jumpingClock(clock, () => ending.abort()) });
-    const scene = { groups: [group()], liveJobs: async () => [] };
+  expect(outcomes(first)).toEqual({ [A]: 'deleted', [B]: 'deleted', [C]: 'postponed' });
+  expect(outcomes(next)).toEqual({ [C]: 'deleted' });
+  expect(pauses).toEqual([30_000, 30_000]);
+  expect(left()).toEqual([]);
+});
 
-    clock.now += 61_000;
-    await own.pass(scene, ending.signal);
-    clock.now += 75_000;
-    const report = await own.pass(scene, ending.signal);
+it('a pass stops before the next deletion when it is aborted', async () => {
+  const { clock, register, sweeper, group, left } = await startSweepWorld();
+  for (const name of [A, B]) register(name);
+  const ending = new AbortController();
+  const own = sweeper({ clock: jumpingClock(clock, () => ending.abort()) });
+  const scene = { groups: [group()], liveJobs: async () => [] };
 
-    expect(outcomes(report)).toEqual({ [A]: 'deleted', [B]: 'postponed' });
-    expect(left()).toEqual([B]);
-  });
+  clock.now += 61_000;
+  await own.pass(scene, ending.signal);
+  clock.now += 75_000;
+  const report = await own.pass(scene, ending.signal);
 
-  it('a pass reads one list for groups that share their scope, and sweeps each group', async () => {
-    const { simulator, register, group, sweeper, sweepTwice } = await startSweepWorld();
-    const ofGpu = ownName(1, { namespace: 'runners', name: 'gpu' });
-    register(A);
-    register(ofGpu);
+  expect(outcomes(report)).toEqual({ [A]: 'deleted', [B]: 'postponed' });
+  expect(left()).toEqual([B]);
+});
 
-    const report = await sweepTwice(sweeper(), [group(), group({ name: 'gpu' })]);
+it('a pass reads one list for groups that share their scope, and sweeps each group', async () => {
+  const { simulator, register, group, sweeper, sweepTwice } = await startSweepWorld();
+  const ofGpu = ownName(1, { namespace: 'runners', name: 'gpu' });
+  register(A);
+  register(ofGpu);
 
-    expect(outcomes(report)).toEqual({ [A]: 'deleted', [ofGpu]: 'deleted' });
-    expect(simulator.requests.filter(({ target }) => target.includes('/runners?'))).toHaveLength(2);
-  });
+  const report = await sweepTwice(sweeper(), [group(), group({ name: 'gpu' })]);
+
+  expect(outcomes(report)).toEqual({ [A]: 'deleted', [ofGpu]: 'deleted' });
+  expect(simulator.requests.filter(({ target }) => target.includes('/runners?'))).toHaveLength(2);
 });
 
 describe('scopes', () => {
