@@ -265,89 +265,87 @@ async function threeRunners(applications: readonly string[] = ['app', 'app', 'ap
   return { url, base, names, env: { ...env, ARGOCD_APP_NAME: 'app' }, kubeconfig: kubeconfigFor(cluster) };
 }
 
-describe('with a cluster at hand', () => {
-  it('validate --against says of each living runner by name what generate does with it after the merge', async () => {
-    const { url, base, names, env, kubeconfig } = await threeRunners();
-    const changes: Readonly<Record<string, string>> = {
-      image: groupYaml(url, '  image: gitea/runner:2.0.0\n'),
-      another: groupYaml(url, '  image: gitea/runner:2.0.1\n'),
-      cap: groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2'),
-      suspend: groupYaml(url, '  suspend: true\n'),
-      labels: groupYaml(url).replace('linux:host', 'other:host'),
-      name: groupYaml(url, '', 'renamed'),
-      scope: groupYaml(url).replace('org: acme', 'org: beta'),
-      nothing: groupYaml(url, '  notify: []\n'),
-    };
-    const told: Record<string, readonly string[]> = {};
-    for (const [what, text] of Object.entries(changes)) {
-      const next = folderWith({ 'ci.yaml': text });
-      const said = await runHere(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
-      const done = await runHere(['generate', '--kubeconfig', kubeconfig, next], env);
-      expect([said.code, done.code], `${what}: ${said.stderr}${done.stderr}`).toEqual([0, 0]);
-      const { changes: groups, unknownJobs } = (JSON.parse(said.stdout) as Told).against;
-      const runners = groups.flatMap((group) => group.runners);
-      const printed = [...done.stdout.matchAll(/^ {2}name: "(\S+)"$/gm)].map(([, name]) => name);
-      const fresh = printed.filter((name) => !names.includes(name ?? '')).length;
+it('validate --against says of each living runner by name what generate does with it after the merge', async () => {
+  const { url, base, names, env, kubeconfig } = await threeRunners();
+  const changes: Readonly<Record<string, string>> = {
+    image: groupYaml(url, '  image: gitea/runner:2.0.0\n'),
+    another: groupYaml(url, '  image: gitea/runner:2.0.1\n'),
+    cap: groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2'),
+    suspend: groupYaml(url, '  suspend: true\n'),
+    labels: groupYaml(url).replace('linux:host', 'other:host'),
+    name: groupYaml(url, '', 'renamed'),
+    scope: groupYaml(url).replace('org: acme', 'org: beta'),
+    nothing: groupYaml(url, '  notify: []\n'),
+  };
+  const told: Record<string, readonly string[]> = {};
+  for (const [what, text] of Object.entries(changes)) {
+    const next = folderWith({ 'ci.yaml': text });
+    const said = await runHere(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
+    const done = await runHere(['generate', '--kubeconfig', kubeconfig, next], env);
+    expect([said.code, done.code], `${what}: ${said.stderr}${done.stderr}`).toEqual([0, 0]);
+    const { changes: groups, unknownJobs } = (JSON.parse(said.stdout) as Told).against;
+    const runners = groups.flatMap((group) => group.runners);
+    const printed = [...done.stdout.matchAll(/^ {2}name: "(\S+)"$/gm)].map(([, name]) => name);
+    const fresh = printed.filter((name) => !names.includes(name ?? '')).length;
 
-      expect(unknownJobs).toBe(0);
-      expect(runners.map(({ runner }) => runner)).toEqual(names);
-      expect(
-        runners.filter(({ outcome }) => outcome === 'stays' || outcome === 'finishes').map(({ runner }) => runner),
-        what,
-      ).toEqual(printed.filter((name) => names.includes(name ?? '')));
-      expect(
-        runners.filter(({ outcome }) => outcome === 'replaced'),
-        what,
-      ).toHaveLength(fresh);
-      told[what] = runners.map(({ now, outcome }) => `${now} ${outcome}`);
-    }
+    expect(unknownJobs).toBe(0);
+    expect(runners.map(({ runner }) => runner)).toEqual(names);
+    expect(
+      runners.filter(({ outcome }) => outcome === 'stays' || outcome === 'finishes').map(({ runner }) => runner),
+      what,
+    ).toEqual(printed.filter((name) => names.includes(name ?? '')));
+    expect(
+      runners.filter(({ outcome }) => outcome === 'replaced'),
+      what,
+    ).toHaveLength(fresh);
+    told[what] = runners.map(({ now, outcome }) => `${now} ${outcome}`);
+  }
 
-    const { image, another, ...others } = told;
-    // The port of Gitea is in the names. One template in 1,600 gives a starting runner its former name again
-    // (names.ts). Two templates do not.
-    expect([image, another]).toContainEqual(['busy finishes', 'idle stays', 'starting replaced']);
-    expect(others).toEqual({
-      cap: ['busy finishes', 'idle stays', 'starting removed'],
-      suspend: ['busy finishes', 'idle removed', 'starting removed'],
-      // Its CI job is no longer covered. The runner is a spare while CI goes on that it can take.
-      labels: ['busy finishes', 'idle stays', 'starting removed'],
-      name: ['busy finishes', 'idle replaced', 'starting replaced'],
-      scope: ['busy finishes', 'idle removed', 'starting removed'],
-      nothing: ['busy finishes', 'idle stays', 'starting stays'],
-    });
+  const { image, another, ...others } = told;
+  // The port of Gitea is in the names. One template in 1,600 gives a starting runner its former name again
+  // (names.ts). Two templates do not.
+  expect([image, another]).toContainEqual(['busy finishes', 'idle stays', 'starting replaced']);
+  expect(others).toEqual({
+    cap: ['busy finishes', 'idle stays', 'starting removed'],
+    suspend: ['busy finishes', 'idle removed', 'starting removed'],
+    // Its CI job is no longer covered. The runner is a spare while CI goes on that it can take.
+    labels: ['busy finishes', 'idle stays', 'starting removed'],
+    name: ['busy finishes', 'idle replaced', 'starting replaced'],
+    scope: ['busy finishes', 'idle removed', 'starting removed'],
+    nothing: ['busy finishes', 'idle stays', 'starting stays'],
   });
+});
 
-  it('validate --against counts the runners of all shards under one cap', async () => {
-    const { url, base, kubeconfig } = await threeRunners(['runners-0', 'runners-1', 'runners-2']);
-    const next = folderWith({ 'ci.yaml': groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2') });
+it('validate --against counts the runners of all shards under one cap', async () => {
+  const { url, base, kubeconfig } = await threeRunners(['runners-0', 'runners-1', 'runners-2']);
+  const next = folderWith({ 'ci.yaml': groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2') });
 
-    const { stdout } = await runHere(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
+  const { stdout } = await runHere(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
 
-    const runners = (JSON.parse(stdout) as Told).against.changes.flatMap((group) => group.runners);
-    expect(runners.map(({ now, outcome }) => `${now} ${outcome}`)).toEqual([
-      'busy finishes',
-      'idle stays',
-      'starting removed',
-    ]);
-  });
+  const runners = (JSON.parse(stdout) as Told).against.changes.flatMap((group) => group.runners);
+  expect(runners.map(({ now, outcome }) => `${now} ${outcome}`)).toEqual([
+    'busy finishes',
+    'idle stays',
+    'starting removed',
+  ]);
+});
 
-  it('validate --against says when the living Jobs are none of these RunnerGroups, and fails when the cluster does not answer', async () => {
-    const { base, kubeconfig } = await threeRunners();
-    const next = folderWith({ 'ci.yaml': groupYaml(GITEA, '  suspend: true\n') });
-    const words = ['validate', '--against', base, next, '--kubeconfig'];
+it('validate --against says when the living Jobs are none of these RunnerGroups, and fails when the cluster does not answer', async () => {
+  const { base, kubeconfig } = await threeRunners();
+  const next = folderWith({ 'ci.yaml': groupYaml(GITEA, '  suspend: true\n') });
+  const words = ['validate', '--against', base, next, '--kubeconfig'];
 
-    const foreign = await runHere([...words, kubeconfig], { GITEA_RUNNERS_INSTANCE: 'another' });
-    const closed = await runHere([
-      ...words,
-      kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } }),
-    ]);
+  const foreign = await runHere([...words, kubeconfig], { GITEA_RUNNERS_INSTANCE: 'another' });
+  const closed = await runHere([
+    ...words,
+    kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } }),
+  ]);
 
-    expect(foreign.stdout).toContain(
-      '3 living Jobs belong to none of them. If that is wrong, set GITEA_RUNNERS_INSTANCE as the installation does',
-    );
-    expect([closed.code, closed.stderr]).toEqual([1, expect.stringContaining('GR-')]);
-    expect(closed.stdout).toBe('');
-  });
+  expect(foreign.stdout).toContain(
+    '3 living Jobs belong to none of them. If that is wrong, set GITEA_RUNNERS_INSTANCE as the installation does',
+  );
+  expect([closed.code, closed.stderr]).toEqual([1, expect.stringContaining('GR-')]);
+  expect(closed.stdout).toBe('');
 });
 
 it('validate reads the commits to compare from variables, and ignores them when it compares nothing', async () => {

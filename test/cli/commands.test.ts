@@ -98,94 +98,92 @@ it.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
   expect(outcome.stderr).not.toMatch(/\n\s+at /);
 });
 
-describe('the world', () => {
-  it('a flag comes before its environment variable, and nothing of Argo CD’s user environment counts', async () => {
-    const { env, folder } = await startAcme();
-    const hostile = {
-      ARGOCD_ENV_GITEA_URL: 'https://evil.example.com',
-      ARGOCD_ENV_GITEA_RUNNERS_SECRETS_DIR: '/etc',
-      PARAM_SECRETS_DIR: '/etc',
-      ARGOCD_APP_PARAMETERS: '[{"name":"timeout","string":"0"}]',
-    };
+it('a flag comes before its environment variable, and nothing of Argo CD’s user environment counts', async () => {
+  const { env, folder } = await startAcme();
+  const hostile = {
+    ARGOCD_ENV_GITEA_URL: 'https://evil.example.com',
+    ARGOCD_ENV_GITEA_RUNNERS_SECRETS_DIR: '/etc',
+    PARAM_SECRETS_DIR: '/etc',
+    ARGOCD_APP_PARAMETERS: '[{"name":"timeout","string":"0"}]',
+  };
 
-    const outcome = await runHere(['generate', '--timeout', '20'], {
-      ...env,
-      ...hostile,
-      GITEA_RUNNERS_TIMEOUT: 'bad',
-      GITEA_RUNNERS_PATH: folder,
-    });
-
-    expect(outcome).toMatchObject({ code: 0, stdout: '' });
+  const outcome = await runHere(['generate', '--timeout', '20'], {
+    ...env,
+    ...hostile,
+    GITEA_RUNNERS_TIMEOUT: 'bad',
+    GITEA_RUNNERS_PATH: folder,
   });
 
-  describe('without any RunnerGroup', () => {
-    const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n';
-    const notAsked = (command: string) => (command === 'explain' ? ', Gitea was not asked' : '');
+  expect(outcome).toMatchObject({ code: 0, stdout: '' });
+});
 
-    it.each(['explain', 'validate'])('%s says so and ends with 2; nobody is asked', async (command) => {
-      const { simulator, env } = await startAcme();
-      const folder = folderWith({ 'a.yaml': OTHER });
+describe('without any RunnerGroup', () => {
+  const OTHER = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n';
+  const notAsked = (command: string) => (command === 'explain' ? ', Gitea was not asked' : '');
 
-      const outcome = await runHere([command, folder], env);
-
-      expect(outcome).toEqual({
-        code: 2,
-        stdout: '',
-        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in ${folder}${notAsked(command)}. Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH.\n`,
-      });
-      expect(simulator.requests).toEqual([]);
-    });
-
-    it.each(['explain', 'validate'])('%s names those in folders below', async (command) => {
-      const groups = ['1', '2', '3', '4', '5', '6', '7'].map((name) => {
-        return [`${name}/ci.yaml`, groupYaml('https://gitea.example.com', '', `ci${name}`)] as const;
-      });
-      const folder = folderWith({ 'a.yaml': `# no RunnerGroup\n${OTHER}`, ...Object.fromEntries(groups) });
-
-      const outcome = await runHere([command], {}, folder);
-
-      expect(outcome).toEqual({
-        code: 2,
-        stdout: '',
-        stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder})${notAsked(command)}. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 more: add --recursive (-R), or name them.\n`,
-      });
-      expect((await runHere(['validate', '-R'], {}, folder)).stdout).toBe(
-        '7 RunnerGroups in 8 files are valid; 6 warnings\n',
-      );
-    });
-  });
-
-  it('explain --json escapes what steers a terminal', async () => {
-    const { simulator, env, folder } = await startAcme();
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'a\u009b2J\u202eb\u2028c', runsOn: ['gpu\u2066'] }] });
-
-    const { stdout } = await runHere(['explain', '--json'], env, folder);
-
-    expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-    expect(JSON.parse(stdout)).toMatchObject({
-      jobs: [{ job: { name: 'a\u009b2J\u202eb\u2028c', labels: ['gpu\u2066'] }, missing: ['gpu\u2066'] }],
-    });
-  });
-
-  it('-v shows requests on stderr, without the token', async () => {
-    const { env, folder } = await startAcme();
-
-    const { stderr, code } = await runHere(['explain', '-v'], env, folder);
-
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/\S+ 200 \d+ ms$/m);
-    expect(stderr).not.toContain(TOKEN);
-  });
-
-  it('an idle look is two requests: the version and the jobs', async () => {
+  it.each(['explain', 'validate'])('%s says so and ends with 2; nobody is asked', async (command) => {
     const { simulator, env } = await startAcme();
-    const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url), 'gpu.yaml': groupYaml(simulator.url, '', 'gpu') });
+    const folder = folderWith({ 'a.yaml': OTHER });
 
-    await runHere(['generate'], env, folder);
+    const outcome = await runHere([command, folder], env);
 
-    expect(simulator.requests.map(({ target }) => target.split('?')[0]).sort()).toEqual([
-      '/api/v1/orgs/acme/actions/jobs',
-      '/api/v1/version',
-    ]);
+    expect(outcome).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in ${folder}${notAsked(command)}. Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH.\n`,
+    });
+    expect(simulator.requests).toEqual([]);
   });
+
+  it.each(['explain', 'validate'])('%s names those in folders below', async (command) => {
+    const groups = ['1', '2', '3', '4', '5', '6', '7'].map((name) => {
+      return [`${name}/ci.yaml`, groupYaml('https://gitea.example.com', '', `ci${name}`)] as const;
+    });
+    const folder = folderWith({ 'a.yaml': `# no RunnerGroup\n${OTHER}`, ...Object.fromEntries(groups) });
+
+    const outcome = await runHere([command], {}, folder);
+
+    expect(outcome).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder})${notAsked(command)}. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 more: add --recursive (-R), or name them.\n`,
+    });
+    expect((await runHere(['validate', '-R'], {}, folder)).stdout).toBe(
+      '7 RunnerGroups in 8 files are valid; 6 warnings\n',
+    );
+  });
+});
+
+it('explain --json escapes what steers a terminal', async () => {
+  const { simulator, env, folder } = await startAcme();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'a\u009b2J\u202eb\u2028c', runsOn: ['gpu\u2066'] }] });
+
+  const { stdout } = await runHere(['explain', '--json'], env, folder);
+
+  expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  expect(JSON.parse(stdout)).toMatchObject({
+    jobs: [{ job: { name: 'a\u009b2J\u202eb\u2028c', labels: ['gpu\u2066'] }, missing: ['gpu\u2066'] }],
+  });
+});
+
+it('-v shows requests on stderr, without the token', async () => {
+  const { env, folder } = await startAcme();
+
+  const { stderr, code } = await runHere(['explain', '-v'], env, folder);
+
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/\S+ 200 \d+ ms$/m);
+  expect(stderr).not.toContain(TOKEN);
+});
+
+it('an idle look is two requests: the version and the jobs', async () => {
+  const { simulator, env } = await startAcme();
+  const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url), 'gpu.yaml': groupYaml(simulator.url, '', 'gpu') });
+
+  await runHere(['generate'], env, folder);
+
+  expect(simulator.requests.map(({ target }) => target.split('?')[0]).sort()).toEqual([
+    '/api/v1/orgs/acme/actions/jobs',
+    '/api/v1/version',
+  ]);
 });

@@ -145,8 +145,7 @@ it('every field of a pod and of its runner is carried over or told by its path, 
   expect(groups).toBeGreaterThan(RUNS / 2);
 }, 300_000);
 
-describe('around the pod', () => {
-  it('every field that no table knows is told by its path, and what is known to mean nothing is not', async () => {
+it('every field that no table knows is told by its path, and what is known to mean nothing is not', async () => {
     const { comments } = await imported(
       {
         'x.yaml': deployment(
@@ -163,9 +162,9 @@ describe('around the pod', () => {
     expect(comments).toContain(
       '# Not carried over: Deployment r spec.strategy: {"type":"Recreate"} (it means nothing here)',
     );
-  });
+});
 
-  const job = (target: object, triggers: readonly object[], more: object = {}) =>
+const job = (target: object, triggers: readonly object[], more: object = {}) =>
     JSON.stringify({
       kind: 'ScaledJob',
       metadata: { name: 'j', namespace: 'ci' },
@@ -180,7 +179,7 @@ describe('around the pod', () => {
       },
     });
 
-  it('a ScaledJob tells of each of its fields; a trigger may take its owner from a variable', async () => {
+it('a ScaledJob tells of each of its fields; a trigger may take its owner from a variable', async () => {
     const gitea = {
       type: 'github-runner',
       metadata: {
@@ -211,9 +210,9 @@ describe('around the pod', () => {
     ])
       expect(text).toContain(told);
     expect(text).toContain('ScaledJob j spec.pollingInterval: 10 (it means nothing here)');
-  });
+});
 
-  it('what else scales or sizes the pods is told, and objects that are not read are named', async () => {
+it('what else scales or sizes the pods is told, and objects that are not read are named', async () => {
     const target = { kind: 'Deployment', name: 'r' };
     const others = [
       {
@@ -238,7 +237,6 @@ describe('around the pod', () => {
     );
     expect(comments.join('\n')).toContain('HorizontalPodAutoscaler h spec.behavior');
     expect(stderr).toContain('Not read: PersistentVolumeClaim p.');
-  });
 });
 
 describe('the registration token', () => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { schema } from '../../src/cli/commands/schema.ts';
@@ -29,36 +29,34 @@ test('schema prints the JSON Schema of a RunnerGroup', () => {
   });
 });
 
-describe('podTemplate in the JSON Schema', () => {
-  const group = () => z.fromJSONSchema(JSON.parse(run(false).text));
-  const folder = join('examples', 'pods');
-  const gpu = (): { spec: { podTemplate: { spec: Record<string, unknown> } } } =>
-    parse(readFileSync(join(folder, 'gpu.yaml'), 'utf8'));
+const group = () => z.fromJSONSchema(JSON.parse(run(false).text));
+const folder = join('examples', 'pods');
+const gpu = (): { spec: { podTemplate: { spec: Record<string, unknown> } } } =>
+  parse(readFileSync(join(folder, 'gpu.yaml'), 'utf8'));
 
-  it.each(readdirSync(folder))('the JSON Schema of podTemplate takes %s', (file) => {
-    const { error } = group().safeParse(parse(readFileSync(join(folder, file), 'utf8')));
+it.each(readdirSync(folder))('the JSON Schema of podTemplate takes %s', (file) => {
+  const { error } = group().safeParse(parse(readFileSync(join(folder, file), 'utf8')));
 
-    expect(error?.issues).toBeUndefined();
-  });
+  expect(error?.issues).toBeUndefined();
+});
 
-  it.each([
-    ['a field that Kubernetes does not know', { nodeSelectors: {} }],
-    ['a wrong type', { tolerations: [{ key: 1 }] }],
-    ['a container without a name', { containers: [{ image: 'x' }] }],
-  ])('the JSON Schema of podTemplate refuses %s', (_, wrong) => {
-    const document = gpu();
-    Object.assign(document.spec.podTemplate.spec, wrong);
+it.each([
+  ['a field that Kubernetes does not know', { nodeSelectors: {} }],
+  ['a wrong type', { tolerations: [{ key: 1 }] }],
+  ['a container without a name', { containers: [{ image: 'x' }] }],
+])('the JSON Schema of podTemplate refuses %s', (_, wrong) => {
+  const document = gpu();
+  Object.assign(document.spec.podTemplate.spec, wrong);
 
-    expect(group().safeParse(document).success).toBe(false);
-  });
+  expect(group().safeParse(document).success).toBe(false);
+});
 
-  it('the JSON Schema of podTemplate takes null, which takes a field away, and says what the field is for', () => {
-    const document = gpu();
-    Object.assign(document.spec.podTemplate.spec, { securityContext: { runAsUser: null } });
-    const { properties } = JSON.parse(run(false).text);
+it('the JSON Schema of podTemplate takes null, which takes a field away, and says what the field is for', () => {
+  const document = gpu();
+  Object.assign(document.spec.podTemplate.spec, { securityContext: { runAsUser: null } });
+  const { properties } = JSON.parse(run(false).text);
 
-    expect(group().safeParse(document).success).toBe(true);
-    expect(properties.spec.properties.podTemplate.description).toContain('PodTemplateSpec');
-    expect(Object.keys(properties.spec.properties)).toContain('securityProfile');
-  });
+  expect(group().safeParse(document).success).toBe(true);
+  expect(properties.spec.properties.podTemplate.description).toContain('PodTemplateSpec');
+  expect(Object.keys(properties.spec.properties)).toContain('securityProfile');
 });

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { installText } from '../packaging/manifests.ts';
 import { cacheAction } from '../servers/actions-cache.ts';
@@ -158,70 +158,66 @@ it('install/examples/runnergroup-with-a-cache.yaml lets a second runner restore 
   expect(second.log).toContain('written by the first runner');
 });
 
-describe('serve --registration-secrets', () => {
-  const ACCOUNT = 'gitea-runners';
-  const SECRET = 'gitea-runner';
+const ACCOUNT = 'gitea-runners';
+const SECRET = 'gitea-runner';
 
-  /** `serve` with the rights of install/*.yaml; it ends with `end`. */
-  async function startServe() {
-    const { gitea, kubernetes } = rig;
-    await kubectl(['create', 'namespace', 'argocd']);
-    const rights = ['gitea-runners.yaml', 'runners.yaml', 'registration-secrets.yaml']
-      .flatMap((file) => parseAllDocuments(installText(file)).map((document) => document.toJS()))
-      .filter(({ kind }) => kind === 'ServiceAccount' || /Role/.test(kind));
-    await kubernetes.apply(...rights);
-    const token = (await kubectl(['create', 'token', ACCOUNT, '-n', 'argocd'])).trim();
-    const ca = readFileSync(kubernetes.caFile, 'utf8');
-    const apiToken = await gitea.admin.createToken(['write:organization']);
-    return startQuietServe({
-      cluster: { url: kubernetes.url, token: async () => token, ca },
-      env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
-      namespaces: ['runners'],
-      pollMs: 1_000,
-      registrationSecrets: [SECRET],
-    });
+/** `serve` with the rights of install/*.yaml; it ends with `end`. */
+async function startServe() {
+  const { gitea, kubernetes } = rig;
+  await kubectl(['create', 'namespace', 'argocd']);
+  const rights = ['gitea-runners.yaml', 'runners.yaml', 'registration-secrets.yaml']
+    .flatMap((file) => parseAllDocuments(installText(file)).map((document) => document.toJS()))
+    .filter(({ kind }) => kind === 'ServiceAccount' || /Role/.test(kind));
+  await kubernetes.apply(...rights);
+  const token = (await kubectl(['create', 'token', ACCOUNT, '-n', 'argocd'])).trim();
+  const ca = readFileSync(kubernetes.caFile, 'utf8');
+  const apiToken = await gitea.admin.createToken(['write:organization']);
+  return startQuietServe({
+    cluster: { url: kubernetes.url, token: async () => token, ca },
+    env: { GITEA_URL: gitea.url, GITEA_TOKEN: apiToken },
+    namespaces: ['runners'],
+    pollMs: 1_000,
+    registrationSecrets: [SECRET],
+  });
+}
+
+it('a group needs one file: its Secret is filled, and its waiting runner starts by itself', async () => {
+  await kubectl(['create', 'secret', 'generic', SECRET, '-n', 'runners']);
+  await addWorkflow('short.yml', 'linux', { run: 'true' });
+  const wanted = { secret: SECRET };
+  await kubectl(['apply', '-f', rig.groupFolder(wanted)]);
+  const { name, manifest } = await rig.queue('short.yml', wanted);
+  await rig.apply(manifest);
+  const waits = (): Promise<string> => rig.ofPod(name, '.status.initContainerStatuses[*].state.waiting.reason');
+  await waitUntil('the pod waits', async () => (await waits()) === 'CreateContainerConfigError', within);
+
+  const { events, end } = await startServe();
+  try {
+    const job = await rig.done(name);
+
+    expect([job.conclusion, job.runner_name], JSON.stringify(events)).toEqual(['success', name]);
+    const read = ['get', 'secret', SECRET, '-n', 'runners', '-o', 'json', '--show-managed-fields'];
+    const { data, metadata } = JSON.parse(await kubectl(read));
+    expect(Buffer.from(data.token, 'base64').toString()).toBe(await rig.gitea.admin.registrationToken(LEVEL));
+    expect(Buffer.from(data.url, 'base64').toString()).toBe(rig.gitea.url);
+    expect(metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toContain('gitea-runners-serve');
+    const told = await rig.kubernetes.field('{.items[*].reason}', 'events', '-n', 'runners');
+    expect(told.split(' ').filter((reason) => reason === 'RegistrationTokenWritten')).toHaveLength(1);
+  } finally {
+    await end();
   }
+});
 
-  it('a group needs one file: its Secret is filled, and its waiting runner starts by itself', async () => {
-    await kubectl(['create', 'secret', 'generic', SECRET, '-n', 'runners']);
-    await addWorkflow('short.yml', 'linux', { run: 'true' });
-    const wanted = { secret: SECRET };
-    await kubectl(['apply', '-f', rig.groupFolder(wanted)]);
-    const { name, manifest } = await rig.queue('short.yml', wanted);
-    await rig.apply(manifest);
-    const waits = (): Promise<string> => rig.ofPod(name, '.status.initContainerStatuses[*].state.waiting.reason');
-    await waitUntil('the pod waits', async () => (await waits()) === 'CreateContainerConfigError', within);
+it.each([
+  ['get', SECRET, true],
+  ['patch', SECRET, true],
+  ['delete', SECRET, false],
+  ['get', 'good', false],
+  ['patch', 'good', false],
+  ['create', '', false],
+  ['list', '', false],
+])('serve --registration-secrets may %s Secret "%s": %s', async (verb, name, allowed) => {
+  const attributes = { namespace: 'runners', verb, resource: 'secrets', name };
 
-    const { events, end } = await startServe();
-    try {
-      const job = await rig.done(name);
-
-      expect([job.conclusion, job.runner_name], JSON.stringify(events)).toEqual(['success', name]);
-      const read = ['get', 'secret', SECRET, '-n', 'runners', '-o', 'json', '--show-managed-fields'];
-      const { data, metadata } = JSON.parse(await kubectl(read));
-      expect(Buffer.from(data.token, 'base64').toString()).toBe(await rig.gitea.admin.registrationToken(LEVEL));
-      expect(Buffer.from(data.url, 'base64').toString()).toBe(rig.gitea.url);
-      expect(metadata.managedFields.map(({ manager }: { manager: string }) => manager)).toContain(
-        'gitea-runners-serve',
-      );
-      const told = await rig.kubernetes.field('{.items[*].reason}', 'events', '-n', 'runners');
-      expect(told.split(' ').filter((reason) => reason === 'RegistrationTokenWritten')).toHaveLength(1);
-    } finally {
-      await end();
-    }
-  });
-
-  it.each([
-    ['get', SECRET, true],
-    ['patch', SECRET, true],
-    ['delete', SECRET, false],
-    ['get', 'good', false],
-    ['patch', 'good', false],
-    ['create', '', false],
-    ['list', '', false],
-  ])('serve --registration-secrets may %s Secret "%s": %s', async (verb, name, allowed) => {
-    const attributes = { namespace: 'runners', verb, resource: 'secrets', name };
-
-    expect(await rig.kubernetes.may(ACCOUNT, attributes)).toBe(allowed);
-  });
+  expect(await rig.kubernetes.may(ACCOUNT, attributes)).toBe(allowed);
 });

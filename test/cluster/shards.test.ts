@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS_PORT } from '../../src/shared/installed/installed-names.ts';
 import { groupBy } from '../../src/shared/keys.ts';
@@ -128,47 +128,45 @@ it('an Application that is set back to an earlier commit stops runners at work, 
   await rig.commitGroup({ gracefulStopSeconds: 30 });
 });
 
-describe('shards of one folder', () => {
-  it('an Application becomes a set of three while a CI job runs, and its runner ends it', async () => {
-    await rig.dispatch('long.yml');
-    const busy = await rig.busyRunner();
+it('an Application becomes a set of three while a CI job runs, and its runner ends it', async () => {
+  await rig.dispatch('long.yml');
+  const busy = await rig.busyRunner();
 
-    await rig.stack.argocd.cli('app', 'delete', APPLICATION, '--cascade=false', '--yes');
-    await rig.until('it is gone', () => !rig.world.applications.has(APPLICATION));
-    await applyShards(3);
+  await rig.stack.argocd.cli('app', 'delete', APPLICATION, '--cascade=false', '--yes');
+  await rig.until('it is gone', () => !rig.world.applications.has(APPLICATION));
+  await applyShards(3);
 
-    expect(rig.world.inState('in_progress')).toMatchObject([{ runner_name: busy }]);
-    await expectAllDone(rig, 1);
-    expect(madeByApplication()).toEqual(new Map([[shardName(0), [busy]]]));
-  });
+  expect(rig.world.inState('in_progress')).toMatchObject([{ runner_name: busy }]);
+  await expectAllDone(rig, 1);
+  expect(madeByApplication()).toEqual(new Map([[shardName(0), [busy]]]));
+});
 
-  it('a CI job wakes the shard of its Job, and no other one', async () => {
-    const before = await quietWakes();
-    await rig.dispatch('single.yml');
-    await expectAllDone(rig, 1);
-    const after = await quietWakes();
+it('a CI job wakes the shard of its Job, and no other one', async () => {
+  const before = await quietWakes();
+  await rig.dispatch('single.yml');
+  await expectAllDone(rig, 1);
+  const after = await quietWakes();
 
-    const woken = [...after].flatMap(([application, count]) =>
-      count > (before.get(application) ?? 0) ? application : [],
-    );
-    expect(woken).toEqual([...madeByApplication().keys()]);
-  });
+  const woken = [...after].flatMap(([application, count]) =>
+    count > (before.get(application) ?? 0) ? application : [],
+  );
+  expect(woken).toEqual([...madeByApplication().keys()]);
+});
 
-  it.each([
-    [3, 2],
-    [2, 3],
-  ])('no runner is lost and none is made twice when %i shards become %i while CI jobs run', async (_, shards) => {
-    await rig.dispatch('long.yml', 6);
-    await rig.until('all are at work', () => rig.world.inState('in_progress').length === 6);
+it.each([
+  [3, 2],
+  [2, 3],
+])('no runner is lost and none is made twice when %i shards become %i while CI jobs run', async (_, shards) => {
+  await rig.dispatch('long.yml', 6);
+  await rig.until('all are at work', () => rig.world.inState('in_progress').length === 6);
 
-    await applyShards(shards);
-    expect(rig.world.inState('in_progress')).toHaveLength(6);
-    await rig.dispatch('single.yml', 6);
+  await applyShards(shards);
+  expect(rig.world.inState('in_progress')).toHaveLength(6);
+  await rig.dispatch('single.yml', 6);
 
-    await expectAllDone(rig, 12);
-    const made = rig.world.made();
-    expect([...new Set(made)]).toEqual(made);
-  });
+  await expectAllDone(rig, 12);
+  const made = rig.world.made();
+  expect([...new Set(made)]).toEqual(made);
 });
 
 it('CI jobs of a shard that is broken are done by the others, and it goes on when it is well', async () => {

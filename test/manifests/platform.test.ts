@@ -80,126 +80,108 @@ it("a platform's app gives the runner another image, and the container that regi
   ]);
 });
 
-const REPLACE = 'each((job) => job.addJsonPatch(JsonPatch.replace';
-const REMOVE = 'each((job) => job.addJsonPatch(JsonPatch.remove';
-it.each([
-  ['renames the Job', `${REPLACE}('/metadata/name', 'other')))`, ['metadata.name ("other") is ours']],
-  ['moves it', `${REPLACE}('/metadata/namespace', 'kube-system')))`, ['metadata.namespace ("kube-system") is ours']],
-  ['owns it', `add('/metadata/ownerReferences', [])`, ['metadata.ownerReferences is ours']],
-  ['makes it a Pod', `${REPLACE}('/kind', 'Pod')))`, ['kind ("Pod") is ours']],
-  ['adds a status', `add('/status', {})`, ['status is ours']],
-  [
-    'gives it another group',
-    `each((job) => job.metadata.addLabel('gitea.bpg.pw/runnergroup-name', 'x'))`,
-    ['is reserved'],
-  ],
-  ['removes a label of ours', `${REMOVE}('/metadata/labels/gitea.bpg.pw~1managed-by')))`, ['is gone']],
-  ['adds a label of ours', `each((job) => job.metadata.addLabel('gitea.bpg.pw/job-id', '1'))`, ['"1"', 'is reserved']],
-  [
-    'hands it to another Application',
-    `each((job) => job.metadata.addLabel('app.kubernetes.io/instance', 'x'))`,
-    ['is reserved'],
-  ],
-  [
-    'pins it',
-    `each((job) => job.metadata.addAnnotation('argocd.argoproj.io/hook', 'Skip'))`,
-    ['"Skip"', 'is reserved'],
-  ],
-  [
-    'says where it was registered',
-    `each((job) => job.metadata.addAnnotation('gitea.bpg.pw/registered-at', 'x'))`,
-    ['is reserved'],
-  ],
-  ['lets two pods run', `${REPLACE}('/spec/parallelism', 2)))`, ['spec.parallelism ("2") is ours']],
-  ['suspends it', `add('/spec/suspend', true)`, ['spec.suspend ("true") is ours']],
-  ['ends it sooner', `${REPLACE}('/spec/activeDeadlineSeconds', 5)))`, ['spec.activeDeadlineSeconds ("5")']],
-  ['removes the deadline', `${REMOVE}('/spec/activeDeadlineSeconds')))`, ['spec.activeDeadlineSeconds is gone']],
-  ['removes the pod', `${REMOVE}('/spec/template')))`, ['spec.template is gone']],
-  ['replaces the pod by a word', `${REPLACE}('/spec/template', 'x')))`, ['spec.template ("x") is ours']],
-  [
-    'removes register',
-    `${REMOVE}('/spec/template/spec/initContainers/0')))`,
-    ['spec.template.spec.initContainers is gone'],
-  ],
+const POD = '/spec/template/spec';
+const added = (path: string, value: string) => `add('${path}', ${value})`;
+const replace = (path: string, value: string) =>
+  `each((job) => job.addJsonPatch(JsonPatch.replace('${path}', ${value})))`;
+const remove = (path: string) => `each((job) => job.addJsonPatch(JsonPatch.remove('${path}')))`;
+const labelled = (key: string, value: string) => `each((job) => job.metadata.addLabel('${key}', '${value}'))`;
+const annotated = (key: string, value: string) => `each((job) => job.metadata.addAnnotation('${key}', '${value}'))`;
+const object = (kind: string, apiVersion = 'v1', more = '') =>
+  `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: '${apiVersion}', kind: '${kind}', metadata: {name: 'x'${more}}})`;
+it.each<[does: string, body: string, ...words: string[]]>([
+  ['renames the Job', replace('/metadata/name', "'other'"), 'metadata.name ("other") is ours'],
+  ['moves it', replace('/metadata/namespace', "'kube-system'"), 'metadata.namespace ("kube-system") is ours'],
+  ['owns it', added('/metadata/ownerReferences', '[]'), 'metadata.ownerReferences is ours'],
+  ['makes it a Pod', replace('/kind', "'Pod'"), 'kind ("Pod") is ours'],
+  ['adds a status', added('/status', '{}'), 'status is ours'],
+  ['gives it another group', labelled('gitea.bpg.pw/runnergroup-name', 'x'), 'is reserved'],
+  ['removes a label of ours', remove('/metadata/labels/gitea.bpg.pw~1managed-by'), 'is gone'],
+  ['adds a label of ours', labelled('gitea.bpg.pw/job-id', '1'), '"1"', 'is reserved'],
+  ['hands it to another Application', labelled('app.kubernetes.io/instance', 'x'), 'is reserved'],
+  ['pins it', annotated('argocd.argoproj.io/hook', 'Skip'), '"Skip"', 'is reserved'],
+  ['says where it was registered', annotated('gitea.bpg.pw/registered-at', 'x'), 'is reserved'],
+  ['lets two pods run', replace('/spec/parallelism', '2'), 'spec.parallelism ("2") is ours'],
+  ['suspends it', added('/spec/suspend', 'true'), 'spec.suspend ("true") is ours'],
+  ['ends it sooner', replace('/spec/activeDeadlineSeconds', '5'), 'spec.activeDeadlineSeconds ("5")'],
+  ['removes the deadline', remove('/spec/activeDeadlineSeconds'), 'spec.activeDeadlineSeconds is gone'],
+  ['removes the pod', remove('/spec/template'), 'spec.template is gone'],
+  ['replaces the pod by a word', replace('/spec/template', "'x'"), 'spec.template ("x") is ours'],
+  ['removes register', remove(`${POD}/initContainers/0`), 'spec.template.spec.initContainers is gone'],
   [
     'changes register',
-    `${REPLACE}('/spec/template/spec/initContainers/0/command', ['true'])))`,
-    ['initContainers[register]', 'is reserved: it alone has the registration token'],
+    replace(`${POD}/initContainers/0/command`, "['true']"),
+    'initContainers[register]',
+    'is reserved: it alone has the registration token',
   ],
   [
     'removes the runner',
-    `${REPLACE}('/spec/template/spec/containers', [{name: 'x', image: 'y'}])))`,
-    ['spec.template.spec.containers is gone'],
+    replace(`${POD}/containers`, "[{name: 'x', image: 'y'}]"),
+    'spec.template.spec.containers is gone',
   ],
-  ['runs something else', `add('/spec/template/spec/containers/0/command', ['sleep'])`, ['command', 'is reserved']],
-  ['takes the runner its name', `${REMOVE}('/spec/template/spec/containers/0/env/2')))`, ['env is gone']],
+  ['runs something else', added(`${POD}/containers/0/command`, "['sleep']"), 'command', 'is reserved'],
+  ['takes the runner its name', remove(`${POD}/containers/0/env/2`), 'env is gone'],
   [
     'gives the runner another name',
-    `${REPLACE}('/spec/template/spec/containers/0/env/2/value', 'x')))`,
-    ['env[GITEA_RUNNER_NAME]', 'is reserved'],
+    replace(`${POD}/containers/0/env/2/value`, "'x'"),
+    'env[GITEA_RUNNER_NAME]',
+    'is reserved',
   ],
   [
     'reads the registration token',
-    `add('/spec/template/spec/containers/0/env/-', {name: 'T', valueFrom: {secretKeyRef: {name: 'gitea-runner', key: 'token'}}})`,
-    ['the token of Gitea'],
+    added(`${POD}/containers/0/env/-`, "{name: 'T', valueFrom: {secretKeyRef: {name: 'gitea-runner', key: 'token'}}}"),
+    'the token of Gitea',
   ],
   [
     'mounts over the registration',
-    `add('/spec/template/spec/containers/0/volumeMounts/-', {name: 'config', mountPath: '/data/.runner'})`,
-    ['is reserved'],
+    added(`${POD}/containers/0/volumeMounts/-`, "{name: 'config', mountPath: '/data/.runner'}"),
+    'is reserved',
   ],
   [
     'takes a token of the cluster',
-    `${REPLACE}('/spec/template/spec/automountServiceAccountToken', true)))`,
-    ['automountServiceAccountToken ("true") is reserved'],
+    replace(`${POD}/automountServiceAccountToken`, 'true'),
+    'automountServiceAccountToken ("true") is reserved',
   ],
   [
     'stops runners sooner',
-    `${REPLACE}('/spec/template/spec/terminationGracePeriodSeconds', 1)))`,
-    ['terminationGracePeriodSeconds ("1") is reserved'],
+    replace(`${POD}/terminationGracePeriodSeconds`, '1'),
+    'terminationGracePeriodSeconds ("1") is reserved',
   ],
   [
     'changes the configuration',
-    `${REPLACE}('/spec/template/metadata/annotations/gitea.bpg.pw~1runner-config', 'x')))`,
-    ['is reserved'],
+    replace('/spec/template/metadata/annotations/gitea.bpg.pw~1runner-config', "'x'"),
+    'is reserved',
   ],
-  ['misspells a field', `add('/spec/template/spec/toleration', [])`, ['unknown field']],
+  ['misspells a field', added(`${POD}/toleration`, '[]'), 'unknown field'],
   [
     'is weaker than the profile',
-    `add('/spec/template/spec/initContainers/-', {name: 'a', image: 'a:1'})`,
-    ['initContainers', 'restricted'],
+    added(`${POD}/initContainers/-`, "{name: 'a', image: 'a:1'}"),
+    'initContainers',
+    'restricted',
   ],
   [
     'makes a Job',
     `new cdk8s.ApiObject(app.groupCharts[0], 'x', {apiVersion: 'batch/v1', kind: 'Job', metadata: {name: 'x'}})`,
-    ['is a Job'],
+    'is a Job',
   ],
-  [
-    'makes a RunnerGroup',
-    `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerGroup', metadata: {name: 'x'}})`,
-    ['is a RunnerGroup'],
-  ],
-  [
-    'makes a Secret',
-    `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'v1', kind: 'Secret', metadata: {name: 'x'}})`,
-    ['is a Secret'],
-  ],
+  ['makes a RunnerGroup', object('RunnerGroup', 'gitea.bpg.pw/v1alpha1'), 'is a RunnerGroup'],
+  ['makes a Secret', object('Secret'), 'is a Secret'],
   [
     'makes one thing twice',
     `for (const id of 'ab') new cdk8s.ApiObject(new cdk8s.Chart(app, id), 'x', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}})`,
-    ['ConfigMap /x is there twice'],
+    'ConfigMap /x is there twice',
   ],
   [
     'labels a thing as ours',
-    `new cdk8s.ApiObject(new cdk8s.Chart(app, 'c'), 'x', {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x', labels: {'gitea.bpg.pw/managed-by': 'x'}}})`,
-    ['has gitea.bpg.pw/managed-by'],
+    object('ConfigMap', 'v1', ", labels: {'gitea.bpg.pw/managed-by': 'x'}"),
+    'has gitea.bpg.pw/managed-by',
   ],
-  ['finds itself not valid', `app.node.addValidation({validate: () => ['no budget']})`, ['no budget']],
-  ['answers a promise', 'return Promise.resolve()', ['must answer nothing']],
-  ['forgets a group', 'app.groupCharts.pop()', ['groupCharts has changed']],
-  ['throws', `throw new TypeError('no such team')`, ['it threw TypeError: no such team']],
-  ['patches what is not there', `add('/spec/none/x', 1)`, ['it threw']],
-])('an app of a platform that %s is told so', (_, body, words) => {
+  ['finds itself not valid', `app.node.addValidation({validate: () => ['no budget']})`, 'no budget'],
+  ['answers a promise', 'return Promise.resolve()', 'must answer nothing'],
+  ['forgets a group', 'app.groupCharts.pop()', 'groupCharts has changed'],
+  ['throws', `throw new TypeError('no such team')`, 'it threw TypeError: no such team'],
+  ['patches what is not there', added('/spec/none/x', '1'), 'it threw'],
+])('an app of a platform that %s is told so', (_, body, ...words) => {
   const { problems } = made(body);
 
   expect(problems.length).toBeGreaterThan(0);
@@ -207,7 +189,7 @@ it.each([
 });
 
 it("a platform's app is told of the container that a group without a registration token has", () => {
-  const { problems } = made(`${REMOVE}('/spec/template/spec/initContainers/0')))`, {
+  const { problems } = made(remove(`${POD}/initContainers/0`), {
     registrationToken: undefined,
     setupCommand: [],
     caBundle: { configMapRef: { name: 'ca', key: 'ca.crt' } } as never,

@@ -1,5 +1,5 @@
 import { ApiObject } from 'cdk8s';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ContainerMode, RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { templateHash } from '../../src/manifests/app.ts';
 import type { JobManifest } from '../../src/manifests/job-manifest.ts';
@@ -158,35 +158,33 @@ test.each(MODES)(
   },
 );
 
-describe('labels and annotations', () => {
-  test('Argo CD links the Job, and not its pods, to the CI job', () => {
-    const url = 'https://gitea.example.com/acme/web/actions/runs/7/jobs/0';
+test('Argo CD links the Job, and not its pods, to the CI job', () => {
+  const url = 'https://gitea.example.com/acme/web/actions/runs/7/jobs/0';
 
-    const { metadata, spec } = one(group(), runner({ job: job({ url }) }));
+  const { metadata, spec } = one(group(), runner({ job: job({ url }) }));
 
-    expect(metadata.annotations).toMatchObject({ 'link.argocd.argoproj.io/external-link': url });
-    expect(JSON.stringify(spec)).not.toContain('link.argocd');
-  });
+  expect(metadata.annotations).toMatchObject({ 'link.argocd.argoproj.io/external-link': url });
+  expect(JSON.stringify(spec)).not.toContain('link.argocd');
+});
 
-  test.each([
-    ['too long', `https://gitea.example.com/${'x'.repeat(300_000)}`],
-    ['no web address', 'javascript:alert(1)'],
-    ['with a line break', 'https://gitea.example.com/\nkind: Secret'],
-    ['with a terminal escape', 'https://gitea.example.com/\u001b[2J'],
-  ])('a job address that is %s is left out', (_, url) => {
-    const { metadata } = one(group(), runner({ job: job({ url }) }));
+test.each([
+  ['too long', `https://gitea.example.com/${'x'.repeat(300_000)}`],
+  ['no web address', 'javascript:alert(1)'],
+  ['with a line break', 'https://gitea.example.com/\nkind: Secret'],
+  ['with a terminal escape', 'https://gitea.example.com/\u001b[2J'],
+])('a job address that is %s is left out', (_, url) => {
+  const { metadata } = one(group(), runner({ job: job({ url }) }));
 
-    expect(Object.keys(metadata.annotations ?? {})).not.toContain('gitea.bpg.pw/job-url');
-    expect(Object.keys(metadata.annotations ?? {})).not.toContain('link.argocd.argoproj.io/external-link');
-  });
+  expect(Object.keys(metadata.annotations ?? {})).not.toContain('gitea.bpg.pw/job-url');
+  expect(Object.keys(metadata.annotations ?? {})).not.toContain('link.argocd.argoproj.io/external-link');
+});
 
-  test('a repository name loses its control characters and cannot fill the annotations', () => {
-    const repository = `acme/\u001b[2J\u202eweb\u0000${'x'.repeat(300_000)}`;
+test('a repository name loses its control characters and cannot fill the annotations', () => {
+  const repository = `acme/\u001b[2J\u202eweb\u0000${'x'.repeat(300_000)}`;
 
-    const { metadata } = one(group(), runner({ job: job({ repository }) }));
+  const { metadata } = one(group(), runner({ job: job({ repository }) }));
 
-    expect(metadata.annotations?.['gitea.bpg.pw/repository']).toMatch(/^acme\/\?\[2J\?web\?x{2000,2048}$/);
-  });
+  expect(metadata.annotations?.['gitea.bpg.pw/repository']).toMatch(/^acme\/\?\[2J\?web\?x{2000,2048}$/);
 });
 
 test('a dollar sign of a label reaches the runner as it is, not as the value of a variable', () => {

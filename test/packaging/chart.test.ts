@@ -3,7 +3,7 @@
  * test/servers/chart.test.ts.
  */
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -15,16 +15,14 @@ import { installText, objects } from './manifests.ts';
 const schema: JsonSchema = JSON.parse(installText('chart/values.schema.json'));
 const values: unknown = parse(installText('chart/values.yaml'));
 
-describe('the templates of the chart', () => {
-  it('make the objects of install.yaml', () => {
-    expect(renderedWithoutHelm()).toEqual(expectedObjects());
-  });
+it('make the objects of install.yaml', () => {
+  expect(renderedWithoutHelm()).toEqual(expectedObjects());
+});
 
-  it('make the objects of the optional files, too, when they are asked for', () => {
-    const optional = Object.values(OPTIONS).flatMap(objects);
+it('make the objects of the optional files, too, when they are asked for', () => {
+  const optional = Object.values(OPTIONS).flatMap(objects);
 
-    expect(renderedWithoutHelm(Object.keys(OPTIONS))).toEqual(sorted([...expectedObjects(), ...optional]));
-  });
+  expect(renderedWithoutHelm(Object.keys(OPTIONS))).toEqual(sorted([...expectedObjects(), ...optional]));
 });
 
 /** Every value and section, by path. */

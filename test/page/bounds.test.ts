@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/gitea/simulator.ts';
 import { HttpClient } from '../../src/clients/http/http-client.ts';
 import { FRESH_MS } from '../../src/page/look.ts';
@@ -112,48 +112,46 @@ it('rights are asked once for many who reload at the same time', async () => {
   expect(simulator.requests.length).toBe(4);
 });
 
-describe('Gitea down', () => {
-  it('an outage of Gitea leaves the last figures on the page, which says how old they are and not what fails', async () => {
-    const clock = new SkippingClock();
-    const { got, provider, signIn, simulator } = await startPage({ clock });
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
-    const browser = await signIn('anna');
-    expect((await got(browser, '/')).text).toContain('acme/web #1');
+it('an outage of Gitea leaves the last figures on the page, which says how old they are and not what fails', async () => {
+  const clock = new SkippingClock();
+  const { got, provider, signIn, simulator } = await startPage({ clock });
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
+  const browser = await signIn('anna');
+  expect((await got(browser, '/')).text).toContain('acme/web #1');
 
-    provider.bend = refusing(/\/orgs\/acme\/actions\//, 502);
-    await until('the page says so', async () => {
-      clock.leaveOut(FRESH_MS);
-      return (await got(browser, '/')).text.includes('does not answer');
-    });
-
-    const { text } = await got(browser, '/');
-    expect(text).toContain('acme/web #1');
-    expect(text).toMatch(/<p class="age old">Figures of .*, \d+s old\. Gitea does not answer\.<\/p>/);
-    expect(text).not.toContain('/api/v1/');
+  provider.bend = refusing(/\/orgs\/acme\/actions\//, 502);
+  await until('the page says so', async () => {
+    clock.leaveOut(FRESH_MS);
+    return (await got(browser, '/')).text.includes('does not answer');
   });
 
-  it('a Gitea that is down from the first look on shows an error page that tries again, and no empty list', async () => {
-    const told: string[] = [];
-    const hear: Subscriber = (event) => void (event.is === 'page-look-failed' && told.push(event.message));
-    const clock = new SkippingClock();
-    const { page, provider, simulator } = await startPage({ subscribers: [hear], clock });
-    simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
-    provider.bend = refusing(/\/orgs\/acme\/actions\//, 403);
-    const browser = new Browser();
+  const { text } = await got(browser, '/');
+  expect(text).toContain('acme/web #1');
+  expect(text).toMatch(/<p class="age old">Figures of .*, \d+s old\. Gitea does not answer\.<\/p>/);
+  expect(text).not.toContain('/api/v1/');
+});
 
-    const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
-    const shown = await browser.open(`${page}/sign-in?to=/groups`);
-    provider.bend = () => false;
+it('a Gitea that is down from the first look on shows an error page that tries again, and no empty list', async () => {
+  const told: string[] = [];
+  const hear: Subscriber = (event) => void (event.is === 'page-look-failed' && told.push(event.message));
+  const clock = new SkippingClock();
+  const { page, provider, simulator } = await startPage({ subscribers: [hear], clock });
+  simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
+  provider.bend = refusing(/\/orgs\/acme\/actions\//, 403);
+  const browser = new Browser();
 
-    expect(response.status).toBe(503);
-    expect(shown.status).toBe(503);
-    expect(told[0]).toContain('403');
-    expect(shown.headers.get('refresh')).toBe('5');
-    expect(shown.text).toContain('This page tries again by itself.');
-    await until('it shows the groups then', async () => {
-      clock.leaveOut(FRESH_MS);
-      return (await browser.ask(shown.url)).text.includes('<h1>Groups</h1>');
-    });
+  const response = await fetch(`${page}/api/v1/jobs`, { headers: { authorization: 'token pat' } });
+  const shown = await browser.open(`${page}/sign-in?to=/groups`);
+  provider.bend = () => false;
+
+  expect(response.status).toBe(503);
+  expect(shown.status).toBe(503);
+  expect(told[0]).toContain('403');
+  expect(shown.headers.get('refresh')).toBe('5');
+  expect(shown.text).toContain('This page tries again by itself.');
+  await until('it shows the groups then', async () => {
+    clock.leaveOut(FRESH_MS);
+    return (await browser.ask(shown.url)).text.includes('<h1>Groups</h1>');
   });
 });
 

@@ -1,5 +1,5 @@
 /** Tests what a developer looks for: the push of a job, one's own jobs, whom to ask, and a way back. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../../src/answers/model.ts';
 import type { Run } from '../../src/clients/gitea/runs.ts';
 import { jobContent, jobsContent } from '../../src/page/html.ts';
@@ -130,34 +130,28 @@ it('filters leave the jobs of one person, of a branch, and of a state; counts ar
   expect(jobsFor(shown, reader(), { ...ALL, state: 'blocked' }).counts).toMatchObject({ held: 2, blocked: 1 });
 });
 
-describe('advice', () => {
-  it.each([
-    ['cap', { cap: 1, position: 1 }, 'wait, or ask an owner of group runners/ci to raise the cap'],
-    ['limit', { limit: { most: 2 }, position: 1 }, 'wait, or ask an owner of group runners/ci to raise the limit'],
-    ['suspended', {}, 'ask an owner of group runners/ci when it goes on'],
-    ['backing-off', {}, 'ask an owner of group runners/ci why its runners fail'],
-    [
-      'no-labels',
-      { group: undefined },
-      'give it a runs-on in the workflow; the call of a reusable workflow needs none',
-    ],
-  ])('advice for a person who owns no group says whom to ask: %s', (because, more, next) => {
-    const shown = figures([held(job(1), { because, group: GROUP, ...more })]);
-    const nextOf = (owns: boolean) =>
-      jobFor(shown, reader(owns), 1)?.answer.flatMap(([name, text]) => (name === 'Next' ? text : []));
+it.each([
+  ['cap', { cap: 1, position: 1 }, 'wait, or ask an owner of group runners/ci to raise the cap'],
+  ['limit', { limit: { most: 2 }, position: 1 }, 'wait, or ask an owner of group runners/ci to raise the limit'],
+  ['suspended', {}, 'ask an owner of group runners/ci when it goes on'],
+  ['backing-off', {}, 'ask an owner of group runners/ci why its runners fail'],
+  ['no-labels', { group: undefined }, 'give it a runs-on in the workflow; the call of a reusable workflow needs none'],
+])('advice for a person who owns no group says whom to ask: %s', (because, more, next) => {
+  const shown = figures([held(job(1), { because, group: GROUP, ...more })]);
+  const nextOf = (owns: boolean) =>
+    jobFor(shown, reader(owns), 1)?.answer.flatMap(([name, text]) => (name === 'Next' ? text : []));
 
-    expect(nextOf(false)).toEqual([next]);
-    expect(nextOf(false)?.join()).not.toMatch(/spec\.|kubectl/);
-    if (because === 'cap') expect(nextOf(true)?.join()).toContain('raise spec.maxActiveRunners');
-  });
+  expect(nextOf(false)).toEqual([next]);
+  expect(nextOf(false)?.join()).not.toMatch(/spec\.|kubectl/);
+  if (because === 'cap') expect(nextOf(true)?.join()).toContain('raise spec.maxActiveRunners');
+});
 
-  it('explains what Gitea says itself of a job that waits, and of no other', () => {
-    const jobs = [held(job(1)), held(job(2, { status: 'blocked' }), { because: 'blocked', state: 'blocked' })];
-    const told = [1, 2].map((id) => JSON.stringify(jobFor(figures(jobs), reader(), id)?.answer));
+it('explains what Gitea says itself of a job that waits, and of no other', () => {
+  const jobs = [held(job(1)), held(job(2, { status: 'blocked' }), { because: 'blocked', state: 'blocked' })];
+  const told = [1, 2].map((id) => JSON.stringify(jobFor(figures(jobs), reader(), id)?.answer));
 
-    expect(told[0]).toContain('No runner is online to pick up this job.');
-    expect(told[1]).not.toContain('No runner is online');
-  });
+  expect(told[0]).toContain('No runner is online to pick up this job.');
+  expect(told[1]).not.toContain('No runner is online');
 });
 
 it('a group that is only the nearest one is called that, and the job is none of its jobs', () => {
@@ -196,61 +190,59 @@ it('times are UTC and say so, for the script to make local ones of them', () => 
   expect(html).toContain(time.replace('00Z', '00.000Z'));
 });
 
-describe('in a browser', () => {
-  it('My jobs are those of runs that the person has started, and Jobs are all', async () => {
-    const { got, signIn, simulator } = await startPage();
-    simulator.gitea.addUser('ben');
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'of-anna', ...LINUX }], actor: 'anna' });
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'of-ben', ...LINUX }], actor: 'ben' });
-    const browser = await signIn('anna');
+it('My jobs are those of runs that the person has started, and Jobs are all', async () => {
+  const { got, signIn, simulator } = await startPage();
+  simulator.gitea.addUser('ben');
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'of-anna', ...LINUX }], actor: 'anna' });
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'of-ben', ...LINUX }], actor: 'ben' });
+  const browser = await signIn('anna');
 
-    await until('runs are known', async () => (await got(browser, '/')).text.includes('push by ben'));
-    const [jobs, mine] = [await got(browser, '/'), await got(browser, '/mine')];
+  await until('runs are known', async () => (await got(browser, '/')).text.includes('push by ben'));
+  const [jobs, mine] = [await got(browser, '/'), await got(browser, '/mine')];
 
-    expect(jobs.text).toMatch(/of-anna[\s\S]*of-ben|of-ben[\s\S]*of-anna/);
-    expect(jobs.text).toContain('<a href="/" aria-current="page">Jobs</a> <a href="/mine">My jobs</a>');
-    expect(mine.text).toContain('of-anna');
-    expect(mine.text).not.toContain('of-ben');
-    expect(mine.text).toContain('<h1>My jobs</h1>');
-  });
+  expect(jobs.text).toMatch(/of-anna[\s\S]*of-ben|of-ben[\s\S]*of-anna/);
+  expect(jobs.text).toContain('<a href="/" aria-current="page">Jobs</a> <a href="/mine">My jobs</a>');
+  expect(mine.text).toContain('of-anna');
+  expect(mine.text).not.toContain('of-ben');
+  expect(mine.text).toContain('<h1>My jobs</h1>');
+});
 
-  it('Gitea is asked of runs when one is new, once, and not for each job', async () => {
-    const clock = new SkippingClock();
-    const { got, signIn, simulator } = await startPage({ clock });
-    /** After a look that is not older than this. */
-    const shown = async (browser: Browser) => {
-      clock.leaveOut(FRESH_MS);
-      return await got(browser, '/');
-    };
-    const push = () =>
-      simulator.gitea.push('acme/web', {
-        jobs: Array.from({ length: 30 }, (_, index) => ({ key: `j${index}`, ...LINUX })),
-      });
-    push();
-    const browser = await signIn('anna');
-    await until('the run is known', async () => (await shown(browser)).text.includes('acme/web #1'));
-    const asked = () => simulator.requests.filter(({ target }) => target.includes('/actions/runs')).length;
-    const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;
-    const [before, looked] = [asked(), looks()];
+it('Gitea is asked of runs when one is new, once, and not for each job', async () => {
+  const clock = new SkippingClock();
+  const { got, signIn, simulator } = await startPage({ clock });
+  /** After a look that is not older than this. */
+  const shown = async (browser: Browser) => {
+    clock.leaveOut(FRESH_MS);
+    return await got(browser, '/');
+  };
+  const push = () =>
+    simulator.gitea.push('acme/web', {
+      jobs: Array.from({ length: 30 }, (_, index) => ({ key: `j${index}`, ...LINUX })),
+    });
+  push();
+  const browser = await signIn('anna');
+  await until('the run is known', async () => (await shown(browser)).text.includes('acme/web #1'));
+  const asked = () => simulator.requests.filter(({ target }) => target.includes('/actions/runs')).length;
+  const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;
+  const [before, looked] = [asked(), looks()];
 
-    await until('it has looked again', async () => (await shown(browser)).status === 200 && looks() > looked + 1);
-    const quiet = asked();
-    push();
-    await until('the next is known', async () => (await shown(browser)).text.includes('acme/web #2'));
+  await until('it has looked again', async () => (await shown(browser)).status === 200 && looks() > looked + 1);
+  const quiet = asked();
+  push();
+  await until('the next is known', async () => (await shown(browser)).text.includes('acme/web #2'));
 
-    expect(before).toBe(1);
-    expect(quiet).toBe(1);
-    expect(asked()).toBe(2);
-  });
+  expect(before).toBe(1);
+  expect(quiet).toBe(1);
+  expect(asked()).toBe(2);
+});
 
-  it('a dead end has navigation and a way back', async () => {
-    const { got, page, signIn } = await startPage();
-    const browser = await signIn('anna');
+it('a dead end has navigation and a way back', async () => {
+  const { got, page, signIn } = await startPage();
+  const browser = await signIn('anna');
 
-    const [gone, strange] = [await got(browser, '/jobs/99999'), await new Browser().open(`${page}/signed-in?code=x`)];
+  const [gone, strange] = [await got(browser, '/jobs/99999'), await new Browser().open(`${page}/signed-in?code=x`)];
 
-    expect(gone.status).toBe(404);
-    expect(gone.text).toContain('<a href="/groups">Groups</a>');
-    for (const { text } of [gone, strange]) expect(text).toContain('<a href="/">To the jobs</a>');
-  });
+  expect(gone.status).toBe(404);
+  expect(gone.text).toContain('<a href="/groups">Groups</a>');
+  for (const { text } of [gone, strange]) expect(text).toContain('<a href="/">To the jobs</a>');
 });

@@ -2,7 +2,7 @@
  * Tests what a person may see, question by question: Gitea is a table of answers here, and time stands still. In a
  * browser: page.test.ts.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Deadline, type HttpAnswer, type HttpRequest } from '../../src/clients/http/request.ts';
 import { GiteaIsDown, NotSignedIn, QUEUES, readerRights } from '../../src/page/rights.ts';
 import { Failure } from '../../src/shared/failure.ts';
@@ -53,88 +53,86 @@ async function start(answers: Record<string, Answer>) {
 const tasks = (repository: string): string => `/repos/${repository}/actions/tasks?limit=1`;
 const SIGNED_IN = { token: 'pat', login: 'anna' };
 
-describe('whose a token is', () => {
-  it.each<[string, Answer, typeof NotSignedIn | typeof GiteaIsDown]>([
-    ['Gitea does not know it', 401, NotSignedIn],
-    ['it may not say whose it is', 403, NotSignedIn],
-    ['Gitea fails', 500, GiteaIsDown],
-    ['Gitea does not answer', NO_ANSWER, GiteaIsDown],
-    ['the answer is no user', [200, { id: 7 }], GiteaIsDown],
-    ['the user has no name', [200, { id: 7, login: '' }], GiteaIsDown],
-    ['the user has a name of 101 characters', [200, { id: 7, login: 'x'.repeat(101) }], GiteaIsDown],
-    ['the answer says nothing, under another status', [404, ANNA], GiteaIsDown],
-  ])('the owner of a token is not known when %s', async (_, answer, error) => {
-    const { rights } = await start({ '/user': answer });
+it.each<[string, Answer, typeof NotSignedIn | typeof GiteaIsDown]>([
+  ['Gitea does not know it', 401, NotSignedIn],
+  ['it may not say whose it is', 403, NotSignedIn],
+  ['Gitea fails', 500, GiteaIsDown],
+  ['Gitea does not answer', NO_ANSWER, GiteaIsDown],
+  ['the answer is no user', [200, { id: 7 }], GiteaIsDown],
+  ['the user has no name', [200, { id: 7, login: '' }], GiteaIsDown],
+  ['the user has a name of 101 characters', [200, { id: 7, login: 'x'.repeat(101) }], GiteaIsDown],
+  ['the answer says nothing, under another status', [404, ANNA], GiteaIsDown],
+])('the owner of a token is not known when %s', async (_, answer, error) => {
+  const { rights } = await start({ '/user': answer });
 
-    await expect(rights.whoIs('pat', 'signIn')).rejects.toBeInstanceOf(error);
-    expect(rights.loginOf('pat')).toBeUndefined();
-  });
+  await expect(rights.whoIs('pat', 'signIn')).rejects.toBeInstanceOf(error);
+  expect(rights.loginOf('pat')).toBeUndefined();
+});
 
-  it.each(['', 'a b', 'a\n', 'ü', 'x'.repeat(2_049)])(
-    'the owner of a token is not asked of Gitea for what is no token: %j',
-    async (text) => {
-      const { asked, rights } = await start({ '/user': [200, ANNA] });
+it.each(['', 'a b', 'a\n', 'ü', 'x'.repeat(2_049)])(
+  'the owner of a token is not asked of Gitea for what is no token: %j',
+  async (text) => {
+    const { asked, rights } = await start({ '/user': [200, ANNA] });
 
-      await expect(rights.whoIs(text, 'signIn')).rejects.toBeInstanceOf(NotSignedIn);
-      expect(asked).toEqual([]);
-    },
-  );
+    await expect(rights.whoIs(text, 'signIn')).rejects.toBeInstanceOf(NotSignedIn);
+    expect(asked).toEqual([]);
+  },
+);
 
-  it('the owner of a token is asked once in two minutes, and told for four when Gitea says nothing', async () => {
-    const { answers, asked, clock, queues, rights } = await start({ '/user': [200, ANNA] });
-    const person = { login: 'anna', isAdmin: false, id: '7' };
+it('the owner of a token is asked once in two minutes, and told for four when Gitea says nothing', async () => {
+  const { answers, asked, clock, queues, rights } = await start({ '/user': [200, ANNA] });
+  const person = { login: 'anna', isAdmin: false, id: '7' };
 
-    expect(await Promise.all([rights.whoIs('pat', 'signIn'), rights.whoIs('pat', 'signIn')])).toEqual([person, person]);
-    await clock.pass(119_999);
-    await rights.whoIs('pat', 'signIn');
-    expect([asked, [...queues], rights.loginOf('pat')]).toEqual([['/user'], [QUEUES.signIn], 'anna']);
+  expect(await Promise.all([rights.whoIs('pat', 'signIn'), rights.whoIs('pat', 'signIn')])).toEqual([person, person]);
+  await clock.pass(119_999);
+  await rights.whoIs('pat', 'signIn');
+  expect([asked, [...queues], rights.loginOf('pat')]).toEqual([['/user'], [QUEUES.signIn], 'anna']);
 
-    answers['/user'] = 500;
-    await clock.pass(1);
-    expect(await rights.whoIs('pat', 'signIn')).toEqual(person);
-    answers['/user'] = 403;
-    expect(await rights.whoIs('pat', 'signIn')).toEqual(person);
-    expect(asked).toHaveLength(3);
-    await clock.pass(120_001);
-    await expect(rights.whoIs('pat', 'signIn')).rejects.toBeInstanceOf(NotSignedIn);
-  });
+  answers['/user'] = 500;
+  await clock.pass(1);
+  expect(await rights.whoIs('pat', 'signIn')).toEqual(person);
+  answers['/user'] = 403;
+  expect(await rights.whoIs('pat', 'signIn')).toEqual(person);
+  expect(asked).toHaveLength(3);
+  await clock.pass(120_001);
+  await expect(rights.whoIs('pat', 'signIn')).rejects.toBeInstanceOf(NotSignedIn);
+});
 
-  it('the owner of a token is remembered for 5,000 tokens', async () => {
-    const { rights } = await start({ '/user': [200, { id: 7, login: 'a' }] });
-    for (let index = 0; index < 5_001; index += 1) await rights.whoIs(`pat${index}`, 'strangers');
+it('the owner of a token is remembered for 5,000 tokens', async () => {
+  const { rights } = await start({ '/user': [200, { id: 7, login: 'a' }] });
+  for (let index = 0; index < 5_001; index += 1) await rights.whoIs(`pat${index}`, 'strangers');
 
-    expect([0, 1, 5_000].map((index) => rights.loginOf(`pat${index}`))).toEqual([undefined, 'a', 'a']);
-  });
+  expect([0, 1, 5_000].map((index) => rights.loginOf(`pat${index}`))).toEqual([undefined, 'a', 'a']);
+});
 
-  it('the owner of a token is asked by one visit of the token after the other', async () => {
-    const { clock, gate, most, rights } = await start({ '/user': 500 });
-    const held = (ms: number): void => {
-      gate.hold = new Promise((done) => clock.after(ms, done));
-    };
-    held(10);
-    const first = rights.whoIs('pat', 'signIn').catch(() => undefined);
-    const second = rights.whoIs('pat', 'signIn').catch(() => undefined);
-    await clock.pass(1);
-    held(20);
-    // The first has ended, the second is under way.
-    await clock.pass(10);
-    const third = rights.whoIs('pat', 'signIn').catch(() => undefined);
-    await clock.pass(100);
-    await Promise.all([first, second, third]);
+it('the owner of a token is asked by one visit of the token after the other', async () => {
+  const { clock, gate, most, rights } = await start({ '/user': 500 });
+  const held = (ms: number): void => {
+    gate.hold = new Promise((done) => clock.after(ms, done));
+  };
+  held(10);
+  const first = rights.whoIs('pat', 'signIn').catch(() => undefined);
+  const second = rights.whoIs('pat', 'signIn').catch(() => undefined);
+  await clock.pass(1);
+  held(20);
+  // The first has ended, the second is under way.
+  await clock.pass(10);
+  const third = rights.whoIs('pat', 'signIn').catch(() => undefined);
+  await clock.pass(100);
+  await Promise.all([first, second, third]);
 
-    expect(most()).toBe(1);
-  });
+  expect(most()).toBe(1);
+});
 
-  it('the owner of a token is forgotten when Gitea does not know the token any more', async () => {
-    const { answers, clock, rights } = await start({ '/user': [200, ANNA] });
-    await rights.whoIs('x'.repeat(2_048), 'strangers');
-    await rights.whoIs('pat', 'strangers');
-    answers['/user'] = 401;
-    await clock.pass(120_000);
+it('the owner of a token is forgotten when Gitea does not know the token any more', async () => {
+  const { answers, clock, rights } = await start({ '/user': [200, ANNA] });
+  await rights.whoIs('x'.repeat(2_048), 'strangers');
+  await rights.whoIs('pat', 'strangers');
+  answers['/user'] = 401;
+  await clock.pass(120_000);
 
-    await expect(rights.whoIs('pat', 'strangers')).rejects.toBeInstanceOf(NotSignedIn);
-    expect(rights.loginOf('pat')).toBeUndefined();
-  });
+  await expect(rights.whoIs('pat', 'strangers')).rejects.toBeInstanceOf(NotSignedIn);
+  expect(rights.loginOf('pat')).toBeUndefined();
 });
 
 it.each<[Answer, mayRead: boolean, unknown: number]>([

@@ -19,41 +19,39 @@ const OFFICE: Hours = {
 const at = (time: string, hours: Partial<Hours> = {}, minIdleRunners = 0): number =>
   scheduledIdle({ idleSchedule: [{ ...OFFICE, ...hours }], minIdleRunners }, Date.parse(time));
 
-describe('by the calendar', () => {
-  it.each([
-    ['on a Friday in winter, at the first minute', '2026-11-27T07:00:00+01:00', 3],
-    ['a second before its hours', '2026-11-27T06:59:59+01:00', 0],
-    ['at the last minute', '2026-11-27T18:59:59+01:00', 3],
-    ['when its hours are over', '2026-11-27T19:00:00+01:00', 0],
-    ['on a Saturday', '2026-11-28T12:00:00+01:00', 0],
-    ['in summer time', '2026-07-27T07:00:00+02:00', 3],
-    ['in summer time, an hour too early', '2026-07-27T07:00:00+03:00', 0],
-    ['while it is another day in UTC', '2026-11-29T23:30:00Z', 0],
-  ])('the calendar %s (%s) wants %i idle runners', (_, time, wanted) => {
-    expect(at(time)).toBe(wanted);
-  });
+it.each([
+  ['on a Friday in winter, at the first minute', '2026-11-27T07:00:00+01:00', 3],
+  ['a second before its hours', '2026-11-27T06:59:59+01:00', 0],
+  ['at the last minute', '2026-11-27T18:59:59+01:00', 3],
+  ['when its hours are over', '2026-11-27T19:00:00+01:00', 0],
+  ['on a Saturday', '2026-11-28T12:00:00+01:00', 0],
+  ['in summer time', '2026-07-27T07:00:00+02:00', 3],
+  ['in summer time, an hour too early', '2026-07-27T07:00:00+03:00', 0],
+  ['while it is another day in UTC', '2026-11-29T23:30:00Z', 0],
+])('the calendar %s (%s) wants %i idle runners', (_, time, wanted) => {
+  expect(at(time)).toBe(wanted);
+});
 
-  it('hours that go on after midnight belong to the day on which they begin', () => {
-    const night = { from: '22:00', to: '02:00', days: ['Fri'] as Hours['days'] };
-    const found = ['27T21:59', '27T22:00', '28T01:59', '28T02:00', '28T22:00', '27T01:00'].map((time) =>
-      at(`2026-11-${time}:00+01:00`, night),
-    );
+it('hours that go on after midnight belong to the day on which they begin', () => {
+  const night = { from: '22:00', to: '02:00', days: ['Fri'] as Hours['days'] };
+  const found = ['27T21:59', '27T22:00', '28T01:59', '28T02:00', '28T22:00', '27T01:00'].map((time) =>
+    at(`2026-11-${time}:00+01:00`, night),
+  );
 
-    expect(found).toEqual([0, 3, 3, 0, 0, 0]);
-  });
+  expect(found).toEqual([0, 3, 3, 0, 0, 0]);
+});
 
-  it('a whole day has the same begin and end', () => {
-    expect(at('2026-11-27T00:00:00+01:00', { from: '00:00', to: '00:00' })).toBe(3);
-    expect(at('2026-11-27T23:59:00+01:00', { from: '00:00', to: '00:00' })).toBe(3);
-    expect(at('2026-11-28T00:00:00+01:00', { from: '00:00', to: '00:00' })).toBe(0);
-  });
+it('a whole day has the same begin and end', () => {
+  expect(at('2026-11-27T00:00:00+01:00', { from: '00:00', to: '00:00' })).toBe(3);
+  expect(at('2026-11-27T23:59:00+01:00', { from: '00:00', to: '00:00' })).toBe(3);
+  expect(at('2026-11-28T00:00:00+01:00', { from: '00:00', to: '00:00' })).toBe(0);
+});
 
-  it('minIdleRunners holds always, and hours that overlap give the larger number', () => {
-    expect(at('2026-11-28T12:00:00+01:00', {}, 1)).toBe(1);
-    expect(at('2026-11-27T12:00:00+01:00', {}, 5)).toBe(5);
-    const idleSchedule = [OFFICE, { ...OFFICE, runners: 7, from: '09:00', to: '10:00' }];
-    expect(scheduledIdle({ idleSchedule, minIdleRunners: 0 }, Date.parse('2026-11-27T09:30:00+01:00'))).toBe(7);
-  });
+it('minIdleRunners holds always, and hours that overlap give the larger number', () => {
+  expect(at('2026-11-28T12:00:00+01:00', {}, 1)).toBe(1);
+  expect(at('2026-11-27T12:00:00+01:00', {}, 5)).toBe(5);
+  const idleSchedule = [OFFICE, { ...OFFICE, runners: 7, from: '09:00', to: '10:00' }];
+  expect(scheduledIdle({ idleSchedule, minIdleRunners: 0 }, Date.parse('2026-11-27T09:30:00+01:00'))).toBe(7);
 });
 
 describe('by demand', () => {

@@ -403,58 +403,56 @@ describe('what is told', () => {
   });
 });
 
-describe('the Applications that are kept', () => {
-  it('kept Applications are as they were when they are kept again, and are not asked again', async () => {
-    const argocd = new Argo();
-    argocd.shown = appState({ jobs: [JOB] });
-    const app = await start(argocd);
-    app.apps.follow(KEY, MISSING);
-    await argocd.clock.pass(100);
-    const before = app.apps.wakes.get(KEY);
-    app.apps.keep(new Map([[KEY, [managedBy('runners')]]]));
-    await argocd.clock.pass(0);
+it('kept Applications are as they were when they are kept again, and are not asked again', async () => {
+  const argocd = new Argo();
+  argocd.shown = appState({ jobs: [JOB] });
+  const app = await start(argocd);
+  app.apps.follow(KEY, MISSING);
+  await argocd.clock.pass(100);
+  const before = app.apps.wakes.get(KEY);
+  app.apps.keep(new Map([[KEY, [managedBy('runners')]]]));
+  await argocd.clock.pass(0);
 
-    expect(app.apps.wakes.get(KEY)).toEqual(before);
-    expect(argocd.asked).toEqual(['read', 'read', 'refresh']);
-  });
+  expect(app.apps.wakes.get(KEY)).toEqual(before);
+  expect(argocd.asked).toEqual(['read', 'read', 'refresh']);
+});
 
-  it('kept Applications are woken for the groups that they have now, one of which is enough', async () => {
-    const argocd = new Argo();
-    argocd.shown = appState({ manages: ({ name }) => name === 'new', jobs: [JOB] });
-    const app = await start(argocd);
-    await follow(app, MISSING, 5_000);
-    expect(argocd.asked).toEqual(['read', 'read']);
+it('kept Applications are woken for the groups that they have now, one of which is enough', async () => {
+  const argocd = new Argo();
+  argocd.shown = appState({ manages: ({ name }) => name === 'new', jobs: [JOB] });
+  const app = await start(argocd);
+  await follow(app, MISSING, 5_000);
+  expect(argocd.asked).toEqual(['read', 'read']);
 
-    app.apps.keep(new Map([[KEY, [managedBy('runners'), managedBy('runners', 'runners', 'new')]]]));
-    await follow(app, MISSING, 60_000);
-    expect(argocd.asked).toContain('refresh');
-    expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
-  });
+  app.apps.keep(new Map([[KEY, [managedBy('runners'), managedBy('runners', 'runners', 'new')]]]));
+  await follow(app, MISSING, 60_000);
+  expect(argocd.asked).toContain('refresh');
+  expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
+});
 
-  it('kept Applications are none without an Application', async () => {
-    const { apps } = openApplications(new Argo(), new VirtualClock());
-    apps.keep(new Map([['', [managedBy('runners')]]]));
+it('kept Applications are none without an Application', async () => {
+  const { apps } = openApplications(new Argo(), new VirtualClock());
+  apps.keep(new Map([['', [managedBy('runners')]]]));
 
-    expect([...apps.wakes]).toEqual([]);
-    expect(() => apps.keep(new Map([['argocd/other', []]]))).toThrow('no Application behind argocd/other');
-  });
+  expect([...apps.wakes]).toEqual([]);
+  expect(() => apps.keep(new Map([['argocd/other', []]]))).toThrow('no Application behind argocd/other');
+});
 
-  it('kept Applications are done when all of them are', async () => {
-    const argocd = new Argo();
-    const { apps } = await start(argocd, { names: ['runners', 'other'] });
-    apps.follow(KEY, MISSING);
+it('kept Applications are done when all of them are', async () => {
+  const argocd = new Argo();
+  const { apps } = await start(argocd, { names: ['runners', 'other'] });
+  apps.follow(KEY, MISSING);
 
-    expect(apps.done).toBe(false);
-  });
+  expect(apps.done).toBe(false);
+});
 
-  it('kept Applications are asked eight at a time', async () => {
-    const argocd = new Argo();
-    argocd.hold();
-    openApplications(argocd, argocd.clock, { names: Array.from({ length: 20 }, (_, n) => `app-${n}`) });
-    await argocd.clock.pass(100);
+it('kept Applications are asked eight at a time', async () => {
+  const argocd = new Argo();
+  argocd.hold();
+  openApplications(argocd, argocd.clock, { names: Array.from({ length: 20 }, (_, n) => `app-${n}`) });
+  await argocd.clock.pass(100);
 
-    expect(argocd.asked).toHaveLength(8);
-  });
+  expect(argocd.asked).toHaveLength(8);
 });
 
 it('a question that is lost is asked again after a minute', async () => {

@@ -57,21 +57,19 @@ describe('in histories with failing CI jobs', () => {
   });
 });
 
-describe('one failing CI job and nothing else', () => {
-  const pushes = [{ ...push(1, [30]), fails: [true] }];
-  const outcomeOf = (over: Partial<GroupSpec>): Outcome =>
-    runHistory(quietHistory({ pushes, groups: [groupSpec(over)] }), POLICIES[NAME]);
+const pushes = [{ ...push(1, [30]), fails: [true] }];
+const outcomeOf = (over: Partial<GroupSpec>): Outcome =>
+  runHistory(quietHistory({ pushes, groups: [groupSpec(over)] }), POLICIES[NAME]);
 
-  it('the runner of a failing CI job stays as long as its group says, although no job is queued any more', () => {
-    const { stays, pods } = outcomeOf({ keepFailedS: 600 });
+it('the runner of a failing CI job stays as long as its group says, although no job is queued any more', () => {
+  const { stays, pods } = outcomeOf({ keepFailedS: 600 });
 
-    expect(stays).toHaveLength(1);
-    expect(stays[0]?.waitedMs).toBeGreaterThan(600_000 - 1_000);
-    expect(stays[0]?.waitedMs).toBeLessThan(600_000 + 15_000);
-    expect(pods).toHaveLength(1);
-  });
+  expect(stays).toHaveLength(1);
+  expect(stays[0]?.waitedMs).toBeGreaterThan(600_000 - 1_000);
+  expect(stays[0]?.waitedMs).toBeLessThan(600_000 + 15_000);
+  expect(pods).toHaveLength(1);
+});
 
-  it('the runner of a failing CI job ends with it in a group that keeps none', () => {
-    expect(outcomeOf({}).stays).toEqual([]);
-  });
+it('the runner of a failing CI job ends with it in a group that keeps none', () => {
+  expect(outcomeOf({}).stays).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** The sums by which histories are judged: each figure is counted by hand here, and each bar can be missed. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { missedBars } from './bars.ts';
 import { KIND_NAMES } from './kinds.ts';
 import type { Outcome } from './run.ts';
@@ -201,16 +201,14 @@ it('the table has a column for each policy', () => {
   ]);
 });
 
-describe('a bar', () => {
-  const good: Figures = { ...figuresOf(emptyTally(), emptyTally()), p99: 1 };
+const good: Figures = { ...figuresOf(emptyTally(), emptyTally()), p99: 1 };
 
-  it.each(KIND_NAMES)('good figures keep each bar of %s histories', (kind) => {
+it.each(KIND_NAMES)('good figures keep each bar of %s histories', (kind) => {
     expect(missedBars(kind, 'ours, live Jobs', good)).toEqual([]);
     expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
-  });
+});
 
-  it.each(Object.keys(good) as (keyof Figures)[])('a bar is missed by %s', (name) => {
+it.each(Object.keys(good) as (keyof Figures)[])('a bar is missed by %s', (name) => {
     expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: 30 })).toHaveLength(1);
     expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
-  });
 });

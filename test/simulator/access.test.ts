@@ -65,56 +65,54 @@ describe('errors', () => {
   });
 });
 
-describe('token scopes', () => {
-  it.each([
-    ['read:admin', JOBS, 'read:organization'],
-    ['read:organization', '/admin/actions/jobs', 'read:admin'],
-    ['read:organization', `${REPO}/jobs`, 'read:repository'],
-    ['read:repository', '/user/actions/jobs', 'read:user'],
-    ['read:user', '/users/tom/repos', 'read:repository'],
-  ])('a %s token is refused on %s', async (scope, path, required) => {
-    const { gitea, get } = await startAcme();
-    gitea.addToken('root', [scope], 'narrow');
+it.each([
+  ['read:admin', JOBS, 'read:organization'],
+  ['read:organization', '/admin/actions/jobs', 'read:admin'],
+  ['read:organization', `${REPO}/jobs`, 'read:repository'],
+  ['read:repository', '/user/actions/jobs', 'read:user'],
+  ['read:user', '/users/tom/repos', 'read:repository'],
+])('a %s token is refused on %s', async (scope, path, required) => {
+  const { gitea, get } = await startAcme();
+  gitea.addToken('root', [scope], 'narrow');
 
-    const { status, body } = await get(path, 'narrow');
+  const { status, body } = await get(path, 'narrow');
 
-    expect(status).toBe(403);
-    expect(body.message).toBe(
-      `token does not have at least one of required scope(s), required=[${required}], token scope=${scope}`,
-    );
-  });
-
-  it('write includes read, read does not include write', async () => {
-    const { gitea, get } = await startAcme();
-    gitea.addToken('root', ['write:admin'], 'writer');
-    gitea.addToken('root', ['read:admin'], 'reader');
-    const { id } = gitea.register({ name: 'r', scope: { kind: 'global' }, labels: [] });
-
-    const list = await get('/admin/actions/runners', 'writer');
-    const refused = await get(`/admin/actions/runners/${id}`, 'reader', { method: 'DELETE' });
-
-    expect([list.status, refused.status, gitea.runners().length]).toEqual([200, 403, 1]);
-  });
-
-  it.each(['token root-all', 'Bearer root-all', 'TOKEN root-all', `Basic ${btoa('root:root-all')}`])(
-    'the simulator takes the header form %s',
-    async (authorization) => {
-      const { get } = await startAcme();
-
-      const { body } = await get('/user', '', { headers: { authorization } });
-
-      expect(body.login).toBe('root');
-    },
+  expect(status).toBe(403);
+  expect(body.message).toBe(
+    `token does not have at least one of required scope(s), required=[${required}], token scope=${scope}`,
   );
+});
 
-  it('1.27 refuses public-only tokens on /user/actions', async () => {
-    const { gitea, get } = await startAcme();
-    gitea.addToken('tom', ['all', 'public-only'], 'public');
+it('write includes read, read does not include write', async () => {
+  const { gitea, get } = await startAcme();
+  gitea.addToken('root', ['write:admin'], 'writer');
+  gitea.addToken('root', ['read:admin'], 'reader');
+  const { id } = gitea.register({ name: 'r', scope: { kind: 'global' }, labels: [] });
 
-    const { status, body } = await get('/user/actions/jobs', 'public');
+  const list = await get('/admin/actions/runners', 'writer');
+  const refused = await get(`/admin/actions/runners/${id}`, 'reader', { method: 'DELETE' });
 
-    expect([status, body.message]).toEqual([403, 'this endpoint is not available for public-only tokens']);
-  });
+  expect([list.status, refused.status, gitea.runners().length]).toEqual([200, 403, 1]);
+});
+
+it.each(['token root-all', 'Bearer root-all', 'TOKEN root-all', `Basic ${btoa('root:root-all')}`])(
+  'the simulator takes the header form %s',
+  async (authorization) => {
+    const { get } = await startAcme();
+
+    const { body } = await get('/user', '', { headers: { authorization } });
+
+    expect(body.login).toBe('root');
+  },
+);
+
+it('1.27 refuses public-only tokens on /user/actions', async () => {
+  const { gitea, get } = await startAcme();
+  gitea.addToken('tom', ['all', 'public-only'], 'public');
+
+  const { status, body } = await get('/user/actions/jobs', 'public');
+
+  expect([status, body.message]).toEqual([403, 'this endpoint is not available for public-only tokens']);
 });
 
 describe('rights', () => {

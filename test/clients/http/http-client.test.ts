@@ -119,61 +119,59 @@ test.each([301, 307, 308])(
   },
 );
 
-describe('limits', () => {
-  test('one attempt has a limit of time, before the whole', async () => {
-    const server = await serve(() => undefined);
+test('one attempt has a limit of time, before the whole', async () => {
+  const server = await serve(() => undefined);
 
-    const failure = await failureOfSending(request(server.origin), { attemptMs: 100 });
+  const failure = await failureOfSending(request(server.origin), { attemptMs: 100 });
 
-    expect(failure.message).toBe(
-      `read it: GET ${server.origin}/: no complete answer within 0.1 s. Check the load of the server, and the network on the way to it.`,
-    );
+  expect(failure.message).toBe(
+    `read it: GET ${server.origin}/: no complete answer within 0.1 s. Check the load of the server, and the network on the way to it.`,
+  );
+});
+
+test('the whole in time, also while waiting for a free connection', async () => {
+  const server = await serve(() => undefined);
+  const client = open({ connections: 1 });
+  const deadline = new Deadline(200);
+
+  const failures = await Promise.all([1, 2, 3].map(() => failureOf(client.send(request(server.origin), deadline))));
+
+  expect(failures.map(({ code }) => code)).toEqual(Array(3).fill('GR-HTTP-09'));
+});
+
+test('the length of a body that announces it, and of one that does not', async () => {
+  const server = await serve((incoming, response) => {
+    if (incoming.url === '/announced') response.writeHead(200, { 'content-length': 2000 });
+    response.end('x'.repeat(2000));
   });
 
-  test('the whole in time, also while waiting for a free connection', async () => {
-    const server = await serve(() => undefined);
-    const client = open({ connections: 1 });
-    const deadline = new Deadline(200);
+  const failures = [
+    await failureOfSending(request(`${server.origin}/announced`), { bodyLimit: 1024 }),
+    await failureOfSending(request(server.origin), { bodyLimit: 1024 }),
+  ];
 
-    const failures = await Promise.all([1, 2, 3].map(() => failureOf(client.send(request(server.origin), deadline))));
+  expect(failures.map(({ message }) => message.replace(/.*: /, ''))).toEqual(
+    Array(2).fill('the answer is longer than 1 KiB. Check that the URL is that of the right server.'),
+  );
+});
 
-    expect(failures.map(({ code }) => code)).toEqual(Array(3).fill('GR-HTTP-09'));
+test('requests to one origin at the same time', async () => {
+  let now = 0;
+  let most = 0;
+  const server = await serve((_incoming, response) => {
+    now += 1;
+    most = Math.max(most, now);
+    setTimeout(() => {
+      now -= 1;
+      response.end();
+    }, 10);
   });
+  const client = open({ connections: 3 });
+  const deadline = new Deadline(20_000);
 
-  test('the length of a body that announces it, and of one that does not', async () => {
-    const server = await serve((incoming, response) => {
-      if (incoming.url === '/announced') response.writeHead(200, { 'content-length': 2000 });
-      response.end('x'.repeat(2000));
-    });
+  await Promise.all(Array.from({ length: 12 }, () => client.send(request(server.origin), deadline)));
 
-    const failures = [
-      await failureOfSending(request(`${server.origin}/announced`), { bodyLimit: 1024 }),
-      await failureOfSending(request(server.origin), { bodyLimit: 1024 }),
-    ];
-
-    expect(failures.map(({ message }) => message.replace(/.*: /, ''))).toEqual(
-      Array(2).fill('the answer is longer than 1 KiB. Check that the URL is that of the right server.'),
-    );
-  });
-
-  test('requests to one origin at the same time', async () => {
-    let now = 0;
-    let most = 0;
-    const server = await serve((_incoming, response) => {
-      now += 1;
-      most = Math.max(most, now);
-      setTimeout(() => {
-        now -= 1;
-        response.end();
-      }, 10);
-    });
-    const client = open({ connections: 3 });
-    const deadline = new Deadline(20_000);
-
-    await Promise.all(Array.from({ length: 12 }, () => client.send(request(server.origin), deadline)));
-
-    expect(most).toBe(3);
-  });
+  expect(most).toBe(3);
 });
 
 test('-v prints method, address, status and time of each attempt, and nothing else', async () => {

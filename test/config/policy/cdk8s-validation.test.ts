@@ -1,7 +1,7 @@
 /** The policy in cdk8s' own command (F151): what any app has written is judged by the same rules. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RunnerPolicyValidation } from '../../../src/config/policy/cdk8s-validation.ts';
 import { folderWith, groupYaml, runNode } from '../../support/run-cli.ts';
 
@@ -62,71 +62,69 @@ async function judged(spec: object, ...documents: readonly (string | object)[]) 
   return told;
 }
 
-describe('with the real cdk8s', () => {
-  /** Runs it over an app that writes these documents. */
-  async function synth(policy: string, ...documents: readonly (string | object)[]) {
-    const folder = folderWith({
-      'policy.yaml': policy,
-      'app.cjs': `const fs = require('fs'); fs.mkdirSync(process.env.CDK8S_OUTDIR, { recursive: true });
+/** Runs it over an app that writes these documents. */
+async function synth(policy: string, ...documents: readonly (string | object)[]) {
+  const folder = folderWith({
+    'policy.yaml': policy,
+    'app.cjs': `const fs = require('fs'); fs.mkdirSync(process.env.CDK8S_OUTDIR, { recursive: true });
 fs.writeFileSync(process.env.CDK8S_OUTDIR + '/all.k8s.yaml', ${JSON.stringify(texts(documents))});`,
-      'cdk8s.yaml': JSON.stringify({
-        language: 'typescript',
-        app: 'node app.cjs',
-        output: 'dist',
-        validations: [
-          {
-            // A folder: cdk8s reads `main` of its package.json.
-            package: process.cwd(),
-            version: '0.2.0',
-            class: 'RunnerPolicyValidation',
-            properties: { policy: 'policy.yaml' },
-          },
-        ],
-      }),
-    });
-    const cli = join(process.cwd(), 'node_modules/cdk8s-cli/bin/cdk8s');
-    const args = ['synth', '--check-upgrade', 'false', '--validation-reports-output-file', 'report.json'];
-    const outcome = await runNode([cli, ...args], { HOME: folder }, folder);
-    const report = join(folder, 'report.json');
-    return { ...outcome, report: existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).reports[0] : undefined };
-  }
-
-  it('the validation in the real cdk8s fails for what is denied, with rule, object and field', async () => {
-    const { code, stdout, report } = await synth(
-      policyOf(IMAGES),
-      ALLOWED,
-      DENIED,
-      GOOD,
-      job('docker.io/library/bash:5'),
-    );
-
-    expect(code).toBe(2);
-    expect(report.violations).toMatchObject([
-      {
-        ruleName: 'images',
-        recommendation: expect.stringMatching(/^dist\/all\.k8s\.yaml:\d+: runners\/bad: spec\.image: .* \[images\]$/),
-        violatingConstructs: [{ resourceName: 'bad', manifestPath: 'dist/all.k8s.yaml', locations: ['spec.image'] }],
-      },
-      {
-        ruleName: 'images',
-        violatingConstructs: [{ resourceName: 'by-hand', locations: ['spec.template.spec.containers[0].image'] }],
-      },
-    ]);
-    expect(stdout).toContain('runners/by-hand: spec.template.spec.containers[0].image: is "docker.io/library/bash:5"');
+    'cdk8s.yaml': JSON.stringify({
+      language: 'typescript',
+      app: 'node app.cjs',
+      output: 'dist',
+      validations: [
+        {
+          // A folder: cdk8s reads `main` of its package.json.
+          package: process.cwd(),
+          version: '0.2.0',
+          class: 'RunnerPolicyValidation',
+          properties: { policy: 'policy.yaml' },
+        },
+      ],
+    }),
   });
+  const cli = join(process.cwd(), 'node_modules/cdk8s-cli/bin/cdk8s');
+  const args = ['synth', '--check-upgrade', 'false', '--validation-reports-output-file', 'report.json'];
+  const outcome = await runNode([cli, ...args], { HOME: folder }, folder);
+  const report = join(folder, 'report.json');
+  return { ...outcome, report: existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).reports[0] : undefined };
+}
 
-  it('the validation in the real cdk8s passes what is allowed', async () => {
-    const { code, report } = await synth(policyOf(IMAGES), ALLOWED, GOOD);
+it('the validation in the real cdk8s fails for what is denied, with rule, object and field', async () => {
+  const { code, stdout, report } = await synth(
+    policyOf(IMAGES),
+    ALLOWED,
+    DENIED,
+    GOOD,
+    job('docker.io/library/bash:5'),
+  );
 
-    expect([code, report.violations, report.summary.status]).toEqual([0, [], 'success']);
-  });
+  expect(code).toBe(2);
+  expect(report.violations).toMatchObject([
+    {
+      ruleName: 'images',
+      recommendation: expect.stringMatching(/^dist\/all\.k8s\.yaml:\d+: runners\/bad: spec\.image: .* \[images\]$/),
+      violatingConstructs: [{ resourceName: 'bad', manifestPath: 'dist/all.k8s.yaml', locations: ['spec.image'] }],
+    },
+    {
+      ruleName: 'images',
+      violatingConstructs: [{ resourceName: 'by-hand', locations: ['spec.template.spec.containers[0].image'] }],
+    },
+  ]);
+  expect(stdout).toContain('runners/by-hand: spec.template.spec.containers[0].image: is "docker.io/library/bash:5"');
+});
 
-  it('the validation in the real cdk8s fails without a report if the policy cannot be read', async () => {
-    const { code, stderr, report } = await synth('kind: Nothing\n', ALLOWED);
+it('the validation in the real cdk8s passes what is allowed', async () => {
+  const { code, report } = await synth(policyOf(IMAGES), ALLOWED, GOOD);
 
-    expect([code, report]).toEqual([1, undefined]);
-    expect(stderr).toContain('policy.yaml:1:1');
-  });
+  expect([code, report.violations, report.summary.status]).toEqual([0, [], 'success']);
+});
+
+it('the validation in the real cdk8s fails without a report if the policy cannot be read', async () => {
+  const { code, stderr, report } = await synth('kind: Nothing\n', ALLOWED);
+
+  expect([code, report]).toEqual([1, undefined]);
+  expect(stderr).toContain('policy.yaml:1:1');
 });
 
 it.each<readonly [string, object, readonly (string | object)[], readonly string[]]>([

@@ -133,10 +133,9 @@ describe('without Argo CD', () => {
   });
 });
 
-describe('a policy that cannot be used', () => {
-  it.each(
-    [...LOOKING, ['validate'], ['serve', '--argocd-url', 'https://a.example.com']].map((args) => [args] as const),
-  )('a policy that cannot be used ends %j with exit 2 and an empty stdout', async (args) => {
+it.each([...LOOKING, ['validate'], ['serve', '--argocd-url', 'https://a.example.com']].map((args) => [args] as const))(
+  'a policy that cannot be used ends %j with exit 2 and an empty stdout',
+  async (args) => {
     const outcome = await run(args, '{image: []}');
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
@@ -144,41 +143,37 @@ describe('a policy that cannot be used', () => {
       `error: GR-POLICY-05 read the policy ${outcome.policy}: 1 problem. Nothing is served without it.\n` +
         `${outcome.policy}:3:8: spec.image: unknown field; did you mean "images"?\n`,
     );
+  },
+);
+
+it('generate fails when the variable names a policy that is not there', async () => {
+  const { env } = await startAcme();
+  const outcome = await runHere(['generate'], { ...env, GITEA_RUNNERS_POLICY: '/nowhere/policy.yaml' }, folderWith({}));
+
+  expect(outcome).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('/nowhere/policy.yaml: cannot be read: no such file (ENOENT)'),
   });
+});
 
-  it('generate fails when the variable names a policy that is not there', async () => {
-    const { env } = await startAcme();
-    const outcome = await runHere(
-      ['generate'],
-      { ...env, GITEA_RUNNERS_POLICY: '/nowhere/policy.yaml' },
-      folderWith({}),
-    );
+it.each([['generate'], ['validate']])(
+  'two of them end %s with exit 2: the rules of one would vanish',
+  async (command) => {
+    const outcome = await runHere([command, '--policy', 'strict.yaml', '--policy', 'open.yaml']);
 
-    expect(outcome).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('/nowhere/policy.yaml: cannot be read: no such file (ENOENT)'),
-    });
-  });
+    expect(outcome).toMatchObject({ code: 2, stdout: '' });
+    expect(outcome.stderr).toContain('It is given twice, and only one file counts: write all rules into one.');
+  },
+);
 
-  it.each([['generate'], ['validate']])(
-    'two of them end %s with exit 2: the rules of one would vanish',
-    async (command) => {
-      const outcome = await runHere([command, '--policy', 'strict.yaml', '--policy', 'open.yaml']);
+it('a relative path in the variable is refused: it would lie in the repository', async () => {
+  const folder = folderWith({ 'policy.yaml': policyYaml('{}') });
 
-      expect(outcome).toMatchObject({ code: 2, stdout: '' });
-      expect(outcome.stderr).toContain('It is given twice, and only one file counts: write all rules into one.');
-    },
-  );
-
-  it('a relative path in the variable is refused: it would lie in the repository', async () => {
-    const folder = folderWith({ 'policy.yaml': policyYaml('{}') });
-
-    expect(await runHere(['generate'], { GITEA_RUNNERS_POLICY: 'policy.yaml' }, folder)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('GR-FLAG-09'),
-    });
+  expect(await runHere(['generate'], { GITEA_RUNNERS_POLICY: 'policy.yaml' }, folder)).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('GR-FLAG-09'),
   });
 });
 

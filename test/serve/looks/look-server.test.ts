@@ -1,6 +1,6 @@
 /** Which clients get a look, and which do not (laws V177 to V180). Real requests. */
 import { request } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { keysOf, MOST_AGE_MS, opened } from '../../../src/clients/gitea/kept-look.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { fakeGitea, jobRows } from '../../support/gitea-stand-in.ts';
@@ -141,55 +141,53 @@ it('a look is not given when one has failed since', async () => {
   expect((await ask(target)).status).toBe(503);
 });
 
-describe('what it holds has a bound', () => {
-  /** Makes so many jobs of 75 KB each. */
-  const long = (from: number, count: number, status = 'queued') =>
-    jobRows(from, count, status).map((row) => ({ ...row, steps: 'x'.repeat(75_000) }));
+/** Makes so many jobs of 75 KB each. */
+const long = (from: number, count: number, status = 'queued') =>
+  jobRows(from, count, status).map((row) => ({ ...row, steps: 'x'.repeat(75_000) }));
 
-  it('a look above 8 MiB is not kept, and the planner has it all the same', async () => {
-    const gitea = await fakeGitea({ jobs: long(1, 120) });
-    const target = targetOf(gitea.url);
-    const { ask, poller } = await openLooks([target]);
+it('a look above 8 MiB is not kept, and the planner has it all the same', async () => {
+  const gitea = await fakeGitea({ jobs: long(1, 120) });
+  const target = targetOf(gitea.url);
+  const { ask, poller } = await openLooks([target]);
 
-    expect(poller.observations().get(target.key)?.look?.jobs).toHaveLength(120);
-    expect((await ask(target)).status).toBe(503);
-  });
+  expect(poller.observations().get(target.key)?.look?.jobs).toHaveLength(120);
+  expect((await ask(target)).status).toBe(503);
+});
 
-  it('all looks have 32 MiB: who comes later is not kept', async () => {
-    const gitea = await fakeGitea({ jobs: long(1, 40) });
-    const targets = Array.from({ length: 14 }, (_, nth) =>
-      targetOf(gitea.url, { kind: 'org', org: `o${nth}` }, `o${nth}`),
-    );
-    const { ask } = await openLooks(targets, { clock: slowClock() });
-    const answers = await Promise.all(targets.map(async (target) => (await ask(target)).status));
-    const given = answers.filter((status) => status === 200).length;
+it('all looks have 32 MiB: who comes later is not kept', async () => {
+  const gitea = await fakeGitea({ jobs: long(1, 40) });
+  const targets = Array.from({ length: 14 }, (_, nth) =>
+    targetOf(gitea.url, { kind: 'org', org: `o${nth}` }, `o${nth}`),
+  );
+  const { ask } = await openLooks(targets, { clock: slowClock() });
+  const answers = await Promise.all(targets.map(async (target) => (await ask(target)).status));
+  const given = answers.filter((status) => status === 200).length;
 
-    // Each answer has 2.9 MiB.
-    expect(given).toBeGreaterThanOrEqual(8);
-    expect(given).toBeLessThanOrEqual(11);
-  });
+  // Each answer has 2.9 MiB.
+  expect(given).toBeGreaterThanOrEqual(8);
+  expect(given).toBeLessThanOrEqual(11);
+});
 
-  it('slow readers hold 32 MiB of answers at most, and two seconds: others are told that it is busy', async () => {
-    const gitea = await fakeGitea({ jobs: [...long(1, 40), ...long(101, 40, 'completed')] });
-    const target = targetOf(gitea.url);
-    const clock = new SkippingClock(slowClock());
-    const { url, ask, told } = await openLooks([target], { clock });
-    const headers = { 'x-look': keysOf(target).id, 'x-nonce': NONCE };
-    const readers = Array.from({ length: 12 }, () => request(`${url}/look`, { headers, agent: false }));
-    for (const reader of readers)
-      reader
-        .on('response', (response) => response.pause())
-        .on('error', () => undefined)
-        .end();
-    await until('all have asked', () => told.length === 12);
+it('slow readers hold 32 MiB of answers at most, and two seconds: others are told that it is busy', async () => {
+  const gitea = await fakeGitea({ jobs: [...long(1, 40), ...long(101, 40, 'completed')] });
+  const target = targetOf(gitea.url);
+  const clock = new SkippingClock(slowClock());
+  const { url, ask, told } = await openLooks([target], { clock });
+  const headers = { 'x-look': keysOf(target).id, 'x-nonce': NONCE };
+  const readers = Array.from({ length: 12 }, () => request(`${url}/look`, { headers, agent: false }));
+  for (const reader of readers)
+    reader
+      .on('response', (response) => response.pause())
+      .on('error', () => undefined)
+      .end();
+  await until('all have asked', () => told.length === 12);
 
-    // 5.7 MiB for each.
-    expect(told.filter((result) => result === 'given').length).toBeLessThanOrEqual(5);
-    expect(told.filter((result) => result === 'busy').length).toBeGreaterThanOrEqual(7);
-    clock.leaveOut(2_000);
-    await until('they are gone', async () => (await ask(target)).status === 200);
-    for (const reader of readers) reader.destroy();
-  });
+  // 5.7 MiB for each.
+  expect(told.filter((result) => result === 'given').length).toBeLessThanOrEqual(5);
+  expect(told.filter((result) => result === 'busy').length).toBeGreaterThanOrEqual(7);
+  clock.leaveOut(2_000);
+  await until('they are gone', async () => (await ask(target)).status === 200);
+  for (const reader of readers) reader.destroy();
 });
 
 it('the token is in no answer and in no event', async () => {

@@ -33,75 +33,71 @@ function follow(before: GroupLosses, scene: Partial<FollowInput> = {}) {
 /** A runner was seen lost at NOW. */
 const noticed = (): GroupLosses => follow(NO_LOSSES, { nowMs: NOW }).losses;
 
-describe('a CI job is lost', () => {
-  it('a CI job is lost when a look that began after the end of its runner shows it in progress', () => {
-    const look = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
-    const { losses, found } = follow(noticed(), { look });
+it('a CI job is lost when a look that began after the end of its runner shows it in progress', () => {
+  const look = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
+  const { losses, found } = follow(noticed(), { look });
 
-    const lost = {
-      runner: 'ci-1',
-      repository: 'acme/web',
-      runId: 7,
-      jobId: 7,
-      attempt: 1,
-      reason: 'Evicted',
-      lostAt: '2026-11-21T12:00:00Z',
-    };
-    expect(found).toEqual([lost]);
-    expect(losses.lost).toEqual([lost]);
-    expect(follow(losses, { look }).found).toEqual([]);
-    expect(follow(losses, { look }).losses.lost).toBe(losses.lost);
-  });
-
-  it('a lost CI job is lost also when the clock of this machine is set back before that look, and is told with the time of now', () => {
-    const hourBack = NOW - 3_600_000;
-    const look = lookAt(NOW + 500, running(7, 'ci-1'));
-
-    const { losses, found } = follow(noticed(), { nowMs: hourBack + 900, steadyMs: NOW + 900, look });
-
-    expect(found).toMatchObject([{ jobId: 7, lostAt: '2026-11-21T11:00:00Z' }]);
-    // It counts from the moment at which its runner was seen to have gone.
-    expect([...losses.lostSince]).toEqual([[7, NOW]]);
-    expect(follow({ ...losses, lost: [] }, { look }).losses.lostSince.size).toBe(0);
-  });
-
-  it('a lost CI job is lost also when Argo CD has removed its Job before that look', () => {
-    const before = follow(noticed(), { runners: [], nowMs: NOW + 100 }).losses;
-
-    const { found } = follow(before, { runners: [], look: lookAt(NOW + 500, running(7, 'ci-1')) });
-
-    expect(found.map(({ jobId }) => jobId)).toEqual([7]);
-  });
+  const lost = {
+    runner: 'ci-1',
+    repository: 'acme/web',
+    runId: 7,
+    jobId: 7,
+    attempt: 1,
+    reason: 'Evicted',
+    lostAt: '2026-11-21T12:00:00Z',
+  };
+  expect(found).toEqual([lost]);
+  expect(losses.lost).toEqual([lost]);
+  expect(follow(losses, { look }).found).toEqual([]);
+  expect(follow(losses, { look }).losses.lost).toBe(losses.lost);
 });
 
-describe('a CI job is not lost', () => {
-  it('a CI job that only a look from before the end shows in progress is not lost: its runner may have reported its end', () => {
-    const { losses, found } = follow(noticed(), { look: lookAt(NOW - 1, running(7, 'ci-1')) });
+it('a lost CI job is lost also when the clock of this machine is set back before that look, and is told with the time of now', () => {
+  const hourBack = NOW - 3_600_000;
+  const look = lookAt(NOW + 500, running(7, 'ci-1'));
 
-    expect(found).toEqual([]);
-    expect(losses.suspects.get('ci-1')?.isChecked).toBe(false);
-  });
+  const { losses, found } = follow(noticed(), { nowMs: hourBack + 900, steadyMs: NOW + 900, look });
 
-  it('a CI job whose runner has reported a failure is not lost: that is the author’s', () => {
-    const look = lookAt(NOW + 500, done(7, 'ci-1'));
-    const after = follow(noticed(), { runners: [lostRunner('ci-1', 'OOMKilled')], look });
+  expect(found).toMatchObject([{ jobId: 7, lostAt: '2026-11-21T11:00:00Z' }]);
+  // It counts from the moment at which its runner was seen to have gone.
+  expect([...losses.lostSince]).toEqual([[7, NOW]]);
+  expect(follow({ ...losses, lost: [] }, { look }).losses.lostSince.size).toBe(0);
+});
 
-    // A later job under the same name is not that runner's.
-    const again = follow(after.losses, { nowMs: NOW + 9_900, look: lookAt(NOW + 9_000, running(9, 'ci-1')) });
+it('a lost CI job is lost also when Argo CD has removed its Job before that look', () => {
+  const before = follow(noticed(), { runners: [], nowMs: NOW + 100 }).losses;
 
-    expect([...after.found, ...again.found]).toEqual([]);
-  });
+  const { found } = follow(before, { runners: [], look: lookAt(NOW + 500, running(7, 'ci-1')) });
 
-  it('no CI job is lost when a runner was idle', () => {
-    expect(follow(noticed(), { look: lookAt(NOW + 500, running(8, 'ci-2')) }).found).toEqual([]);
-  });
+  expect(found.map(({ jobId }) => jobId)).toEqual([7]);
+});
 
-  it('no CI job is lost when its runner lives', () => {
-    const runners = [{ job: live('ci-1', 'running'), annotations: {} }];
-    const { losses, found } = follow(NO_LOSSES, { runners, nowMs: NOW, look: lookAt(NOW + 1, running(7, 'ci-1')) });
+it('a CI job that only a look from before the end shows in progress is not lost: its runner may have reported its end', () => {
+  const { losses, found } = follow(noticed(), { look: lookAt(NOW - 1, running(7, 'ci-1')) });
 
-    expect([losses.lost, found]).toEqual([[], []]);
-  });
+  expect(found).toEqual([]);
+  expect(losses.suspects.get('ci-1')?.isChecked).toBe(false);
+});
+
+it('a CI job whose runner has reported a failure is not lost: that is the author’s', () => {
+  const look = lookAt(NOW + 500, done(7, 'ci-1'));
+  const after = follow(noticed(), { runners: [lostRunner('ci-1', 'OOMKilled')], look });
+
+  // A later job under the same name is not that runner's.
+  const again = follow(after.losses, { nowMs: NOW + 9_900, look: lookAt(NOW + 9_000, running(9, 'ci-1')) });
+
+  expect([...after.found, ...again.found]).toEqual([]);
+});
+
+it('no CI job is lost when a runner was idle', () => {
+  expect(follow(noticed(), { look: lookAt(NOW + 500, running(8, 'ci-2')) }).found).toEqual([]);
+});
+
+it('no CI job is lost when its runner lives', () => {
+  const runners = [{ job: live('ci-1', 'running'), annotations: {} }];
+  const { losses, found } = follow(NO_LOSSES, { runners, nowMs: NOW, look: lookAt(NOW + 1, running(7, 'ci-1')) });
+
+  expect([losses.lost, found]).toEqual([[], []]);
 });
 
 describe('a runner whose Job has gone', () => {

@@ -238,36 +238,34 @@ it('a key is told how long it has waited for a place, a gap not counted', async 
   expect(waited).toEqual(['a 0', 'b 70', 'a 0']);
 });
 
-describe('what is printed', () => {
-  it('the printed queue is what runs longest, then what is due first, by the names that may be told', async () => {
-    const { clock, line, queue } = open({ width: 2, nameOf: (key) => key.toUpperCase() }, hang);
-    for (const [at, key] of ['a', 'b', 'c', 'd'].entries()) line.add(key, 100 * (3 - at));
-    await clock.pass(250);
-    line.add('e', 400);
-    line.add('f', 200);
+it('the printed queue is what runs longest, then what is due first, by the names that may be told', async () => {
+  const { clock, line, queue } = open({ width: 2, nameOf: (key) => key.toUpperCase() }, hang);
+  for (const [at, key] of ['a', 'b', 'c', 'd'].entries()) line.add(key, 100 * (3 - at));
+  await clock.pass(250);
+  line.add('e', 400);
+  line.add('f', 200);
 
-    expect(queue.rows().map(({ key, is, ms }) => `${key} ${is} ${ms}`)).toEqual([
-      'D running 250',
-      'C running 150',
-      'B waiting -50',
-      'A waiting 50',
-      'F waiting 200',
-      'E waiting 400',
-    ]);
-  });
+  expect(queue.rows().map(({ key, is, ms }) => `${key} ${is} ${ms}`)).toEqual([
+    'D running 250',
+    'C running 150',
+    'B waiting -50',
+    'A waiting 50',
+    'F waiting 200',
+    'E waiting 400',
+  ]);
+});
 
-  it('the printed queue is of all classes, each of which is there once', async () => {
-    const { clock, line, queue } = open({}, hang);
-    const work: WorkClass = { width: 1, deadlineMs: 1_000, run: () => new Promise(() => undefined) };
-    const other = queue.open('other', work);
-    line.add('c');
-    await clock.pass(900);
-    line.add('a', 100);
-    other.add('b', 50);
+it('the printed queue is of all classes, each of which is there once', async () => {
+  const { clock, line, queue } = open({}, hang);
+  const work: WorkClass = { width: 1, deadlineMs: 1_000, run: () => new Promise(() => undefined) };
+  const other = queue.open('other', work);
+  line.add('c');
+  await clock.pass(900);
+  line.add('a', 100);
+  other.add('b', 50);
 
-    expect(queue.rows().map(({ of, key }) => `${of} ${key}`)).toEqual(['work c', 'other b', 'work a']);
-    expect(() => queue.open('other', work)).toThrow('other');
-  });
+  expect(queue.rows().map(({ of, key }) => `${of} ${key}`)).toEqual(['work c', 'other b', 'work a']);
+  expect(() => queue.open('other', work)).toThrow('other');
 });
 
 it('a failure comes again after a pause, later and later; nobody makes it sooner, but its end does', async () => {

@@ -70,61 +70,58 @@ describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version
   });
 });
 
-describe('just before it deletes', () => {
-  it('sweep reads the running jobs, then the row', async () => {
-    const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
-    const id = register(A);
+it('sweep reads the running jobs, then the row', async () => {
+  const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
+  const id = register(A);
 
-    await sweepTwice(sweeper());
+  await sweepTwice(sweeper());
 
-    expect(simulator.requests.slice(-3).map(({ method, target }) => `${method} ${target}`)).toEqual([
-      'GET /api/v1/orgs/acme/actions/jobs?status=in_progress&limit=50&page=1',
-      `GET /api/v1/orgs/acme/actions/runners/${id}`,
-      `DELETE /api/v1/orgs/acme/actions/runners/${id}`,
-    ]);
-  });
+  expect(simulator.requests.slice(-3).map(({ method, target }) => `${method} ${target}`)).toEqual([
+    'GET /api/v1/orgs/acme/actions/jobs?status=in_progress&limit=50&page=1',
+    `GET /api/v1/orgs/acme/actions/runners/${id}`,
+    `DELETE /api/v1/orgs/acme/actions/runners/${id}`,
+  ]);
+});
 
-  it.each<[string, string, (world: SweepWorld, id: number) => Intercept]>([
-    ['came back', 'online', ({ simulator: { gitea } }, id) => justBefore('GET', ROW, () => gitea.poll(id))],
-    [
-      'took a job, although it is offline now',
-      'job-in-progress',
-      ({ clock, simulator: { gitea } }, id) => {
-        const act = (): void => {
-          gitea.push('acme/web', BUILD);
-          gitea.poll(id);
-          clock.now += 61_000;
-        };
-        return justBefore('GET', /\/jobs\?/, act, 3);
-      },
-    ],
-    [
-      'has got another name',
-      'changed',
-      (_, id) =>
-        answering('GET', ROW, 200, { id, name: B, status: 'offline', busy: false, ephemeral: true, labels: [] }),
-    ],
-  ])('sweep keeps a row that %s since it was listed', async (_, because, intercept) => {
-    const world = await startSweepWorld();
-    world.simulator.intercept(intercept(world, world.register(A)));
+it.each<[string, string, (world: SweepWorld, id: number) => Intercept]>([
+  ['came back', 'online', ({ simulator: { gitea } }, id) => justBefore('GET', ROW, () => gitea.poll(id))],
+  [
+    'took a job, although it is offline now',
+    'job-in-progress',
+    ({ clock, simulator: { gitea } }, id) => {
+      const act = (): void => {
+        gitea.push('acme/web', BUILD);
+        gitea.poll(id);
+        clock.now += 61_000;
+      };
+      return justBefore('GET', /\/jobs\?/, act, 3);
+    },
+  ],
+  [
+    'has got another name',
+    'changed',
+    (_, id) => answering('GET', ROW, 200, { id, name: B, status: 'offline', busy: false, ephemeral: true, labels: [] }),
+  ],
+])('sweep keeps a row that %s since it was listed', async (_, because, intercept) => {
+  const world = await startSweepWorld();
+  world.simulator.intercept(intercept(world, world.register(A)));
 
-    expect(outcomes(await world.sweepTwice(world.sweeper()))).toEqual({ [A]: `kept ${because}` });
-    expect(world.left()).toEqual([A]);
-  });
+  expect(outcomes(await world.sweepTwice(world.sweeper()))).toEqual({ [A]: `kept ${because}` });
+  expect(world.left()).toEqual([A]);
+});
 
-  it.each([
-    ['GET', 'before the row is read'],
-    ['DELETE', 'before it is deleted'],
-  ])('sweep takes a row that is gone for gone (%s, %s)', async (method) => {
-    const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
-    const id = register(A);
-    simulator.intercept(justBefore(method, ROW, () => simulator.gitea.deleteRunner(id)));
+it.each([
+  ['GET', 'before the row is read'],
+  ['DELETE', 'before it is deleted'],
+])('sweep takes a row that is gone for gone (%s, %s)', async (method) => {
+  const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
+  const id = register(A);
+  simulator.intercept(justBefore(method, ROW, () => simulator.gitea.deleteRunner(id)));
 
-    const report = await sweepTwice(sweeper());
+  const report = await sweepTwice(sweeper());
 
-    expect(outcomes(report)).toEqual({ [A]: 'gone' });
-    expect(report.failures).toEqual([]);
-  });
+  expect(outcomes(report)).toEqual({ [A]: 'gone' });
+  expect(report.failures).toEqual([]);
 });
 
 it('a pass asks Kubernetes after Gitea: a Job is older than its runner’s row', async () => {
@@ -228,66 +225,64 @@ describe('scopes', () => {
   });
 });
 
-describe('trouble', () => {
-  it('sweep names the scope that a token lacks for deleting, and does not try the next row', async () => {
-    const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
-    simulator.gitea.addToken('anna', ['read:organization'], 'anna-reads');
-    for (const name of [A, B]) register(name);
+it('sweep names the scope that a token lacks for deleting, and does not try the next row', async () => {
+  const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
+  simulator.gitea.addToken('anna', ['read:organization'], 'anna-reads');
+  for (const name of [A, B]) register(name);
 
-    const report = await sweepTwice(sweeper(), [group({}, undefined, 'anna-reads')]);
+  const report = await sweepTwice(sweeper(), [group({}, undefined, 'anna-reads')]);
 
-    expect(outcomes(report)).toEqual({ [A]: 'failed', [B]: 'postponed' });
-    expect(report.failures).toMatchObject([{ code: 'GR-GITEA-02', exit: 1 }]);
-    expect(report.failures[0]?.message).toMatch(
-      /^delete runner 1 of org acme: DELETE http:.*: Gitea forbids it \(403\): the token lacks scope write:organization\. The token needs scope write:organization, and its user must be an owner of the org\. It is in the Secret of authToken\.$/,
-    );
-    expect(left()).toEqual([A, B]);
-  });
-
-  it.each([401, 404, 500, 301, 200])(
-    'sweep deletes nothing more after an answer %i to DELETE, and shows no body',
-    async (status) => {
-      const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
-      register(A);
-      simulator.intercept(answering('DELETE', /./, status));
-
-      const report = await sweepTwice(sweeper());
-
-      expect(outcomes(report)[A]).toBe(status === 404 ? 'gone' : 'failed');
-      for (const { message } of report.failures) {
-        expect(message).not.toContain(WORDS);
-        expect(message).not.toContain(SECRET);
-      }
-      expect(left()).toEqual([A]);
-    },
+  expect(outcomes(report)).toEqual({ [A]: 'failed', [B]: 'postponed' });
+  expect(report.failures).toMatchObject([{ code: 'GR-GITEA-02', exit: 1 }]);
+  expect(report.failures[0]?.message).toMatch(
+    /^delete runner 1 of org acme: DELETE http:.*: Gitea forbids it \(403\): the token lacks scope write:organization\. The token needs scope write:organization, and its user must be an owner of the org\. It is in the Secret of authToken\.$/,
   );
+  expect(left()).toEqual([A, B]);
+});
 
-  it('trouble of one scope does not keep the others from being swept', async () => {
-    const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
-    register(A);
-    const ofAll = ownName(1, { namespace: 'runners', name: 'all' });
-    register(ofAll, { kind: 'global' });
-    simulator.intercept(answering('GET', /orgs\/acme\/actions\/runners\?/, 500));
-
-    const report = await sweepTwice(sweeper(), [group(), group({ name: 'all' }, { kind: 'global' }, ROOT)]);
-
-    expect(outcomes(report)).toEqual({ [ofAll]: 'deleted' });
-    expect(report.failures).toMatchObject([{ code: 'GR-GITEA-05' }]);
-    expect(left()).toEqual([A]);
-  });
-
-  it.each([
-    ['cannot be read', answering('GET', /status=in_progress/, 500)],
-    ['is incomplete', answering('GET', /status=in_progress/, 200, { jobs: [], total_count: 1 })],
-  ])('a sweep with a list of running jobs that %s deletes nothing', async (_, intercept) => {
+it.each([401, 404, 500, 301, 200])(
+  'sweep deletes nothing more after an answer %i to DELETE, and shows no body',
+  async (status) => {
     const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
     register(A);
-    simulator.intercept(intercept);
+    simulator.intercept(answering('DELETE', /./, status));
 
     const report = await sweepTwice(sweeper());
 
-    expect(report.registrations).toEqual([]);
-    expect(report.failures).toHaveLength(1);
+    expect(outcomes(report)[A]).toBe(status === 404 ? 'gone' : 'failed');
+    for (const { message } of report.failures) {
+      expect(message).not.toContain(WORDS);
+      expect(message).not.toContain(SECRET);
+    }
     expect(left()).toEqual([A]);
-  });
+  },
+);
+
+it('trouble of one scope does not keep the others from being swept', async () => {
+  const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
+  register(A);
+  const ofAll = ownName(1, { namespace: 'runners', name: 'all' });
+  register(ofAll, { kind: 'global' });
+  simulator.intercept(answering('GET', /orgs\/acme\/actions\/runners\?/, 500));
+
+  const report = await sweepTwice(sweeper(), [group(), group({ name: 'all' }, { kind: 'global' }, ROOT)]);
+
+  expect(outcomes(report)).toEqual({ [ofAll]: 'deleted' });
+  expect(report.failures).toMatchObject([{ code: 'GR-GITEA-05' }]);
+  expect(left()).toEqual([A]);
+});
+
+it.each([
+  ['cannot be read', answering('GET', /status=in_progress/, 500)],
+  ['is incomplete', answering('GET', /status=in_progress/, 200, { jobs: [], total_count: 1 })],
+])('a sweep with a list of running jobs that %s deletes nothing', async (_, intercept) => {
+  const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
+  register(A);
+  simulator.intercept(intercept);
+
+  const report = await sweepTwice(sweeper());
+
+  expect(report.registrations).toEqual([]);
+  expect(report.failures).toHaveLength(1);
+  expect(left()).toEqual([A]);
 });
