@@ -31,55 +31,37 @@ const DIND = { containerMode: 'dind-rootless' };
 const HOST = { containerMode: 'host', defaultLabels: false, labels: ['linux:host'] };
 
 describe('a value that cannot be meant has a warning', () => {
-  it.each<[string, Spec, string]>([
+  it.each<[message: string, spec: Spec]>([
+    ['resources.requests.memory: is 512 bytes, which no program can use: write 512Mi', asks({ memory: 512 })],
+    ['resources.requests.memory: is 4000 bytes, which no program can use: write 4Mi', asks({ memory: '4k' })],
+    ['resources.requests.memory: is less than a byte, which no program can use: write 512Mi', asks({ memory: '512m' })],
     [
-      '512 bytes',
-      asks({ memory: 512 }),
-      'resources.requests.memory: is 512 bytes, which no program can use: write 512Mi',
-    ],
-    ['4 kB', asks({ memory: '4k' }), 'resources.requests.memory: is 4000 bytes, which no program can use: write 4Mi'],
-    [
-      'm for Mi',
-      asks({ memory: '512m' }),
-      'resources.requests.memory: is less than a byte, which no program can use: write 512Mi',
-    ],
-    [
-      'a small disk',
-      asks({ 'ephemeral-storage': '10' }),
       'resources.requests.ephemeral-storage: is 10 bytes, which no program can use: write 10Mi',
+      asks({ 'ephemeral-storage': '10' }),
     ],
+    ['resources.requests.cpu: is 2000 whole cores: write 2000m for thousandths of a core', asks({ cpu: 2000 })],
     [
-      'cores for thousandths',
-      asks({ cpu: 2000 }),
-      'resources.requests.cpu: is 2000 whole cores: write 2000m for thousandths of a core',
-    ],
-    [
-      'an amount of a container',
-      runner({ resources: { limits: { memory: '512' } } }),
       'podTemplate.spec.containers[0].resources.limits.memory: is 512 bytes, which no program can use: write 512Mi',
+      runner({ resources: { limits: { memory: '512' } } }),
     ],
     [
-      'a limit in bytes of the smallest unit but one',
-      { resources: { requests: { memory: '2M' }, limits: { memory: '4M' } } },
       'resources.limits.memory: is 4000000 bytes, and no runner starts with that: write 4Gi',
+      { resources: { requests: { memory: '2M' }, limits: { memory: '4M' } } },
     ],
     [
-      'a limit in thousandths for whole cores',
-      { resources: { requests: { cpu: '1m' }, limits: { cpu: '4m' } } },
       'resources.limits.cpu: is 4 thousandths of a core: write 4',
+      { resources: { requests: { cpu: '1m' }, limits: { cpu: '4m' } } },
     ],
     [
-      'another forge',
-      { gitea: { url: 'https://github.com' } },
       'gitea.url: is github.com, which is no Gitea: write the address of yours, e.g. https://gitea.example.com',
+      { gitea: { url: 'https://github.com' } },
     ],
     [
-      'an architecture as uname says it',
-      pod({ nodeSelector: { 'kubernetes.io/arch': 'x86_64' } }),
       'podTemplate.spec.nodeSelector["kubernetes.io/arch"]: is x86_64, which no node says: write amd64',
+      pod({ nodeSelector: { 'kubernetes.io/arch': 'x86_64' } }),
     ],
     [
-      'an affinity for an architecture that no node says',
+      'podTemplate.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values[1]: is aarch64, which no node says: write arm64',
       pod({
         affinity: {
           nodeAffinity: {
@@ -91,207 +73,165 @@ describe('a value that cannot be meant has a warning', () => {
           },
         },
       }),
-      'podTemplate.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values[1]: is aarch64, which no node says: write arm64',
     ],
     [
-      'a runner without a daemon where one must be',
-      { ...DIND, image: 'gitea/runner:1.0.8' },
       'image: has no docker daemon, which containerMode dind-rootless needs: write "image: gitea/runner:1.0.8-dind-rootless", or "containerMode: dind"',
+      { ...DIND, image: 'gitea/runner:1.0.8' },
     ],
     [
-      'another daemon than the mode has',
-      { ...DIND, image: 'gitea/act_runner:nightly-dind' },
       'image: has no docker daemon, which containerMode dind-rootless needs: write "image: gitea/act_runner:nightly-dind-rootless", or "containerMode: dind"',
+      { ...DIND, image: 'gitea/act_runner:nightly-dind' },
     ],
     [
-      'Gitea for a runner of Gitea',
+      'image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
       { ...HOST, image: 'docker.io/gitea/gitea:1.27.3' },
-      'image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
     ],
     [
-      'an image of CI jobs',
+      'image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
       { ...DIND, image: 'docker.gitea.com/runner-images:ubuntu-latest' },
-      'image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
     ],
     [
-      'repositories of somebody else',
-      { ...BOUND, repositories: ['web', 'Acme/api', 'other/*', '*/x'] },
       'repositories[2]: is of other, and the group has jobs of acme only: write "*"',
+      { ...BOUND, repositories: ['web', 'Acme/api', 'other/*', '*/x'] },
     ],
     [
-      'an address to clone from',
-      { scope: 'repo', org: undefined, repo: 'acme/web.git' },
       'repo: ends with .git, as no repository does: write "repo: acme/web"',
+      { scope: 'repo', org: undefined, repo: 'acme/web.git' },
     ],
     [
-      'a limit above the cap',
-      { ...BOUND, limits: [{ per: 'repository', max: 12 }] },
       'limits[0].max: is 12, more than the cap, which is 10, so it limits nothing: write less, or remove it',
+      { ...BOUND, limits: [{ per: 'repository', max: 12 }] },
     ],
     [
-      'a secret for everybody who reads the Job',
-      env(['NPM_TOKEN', 'zzz-zzz-zzz'], ['TOKEN_FILE', '/run/token'], ['DB_PASSWORD', '$(OTHER)']),
       'podTemplate.spec.containers[0].env[0].value: stands in git and in each Job. If it is real, revoke it, and name a Secret: write "valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"',
+      env(['NPM_TOKEN', 'zzz-zzz-zzz'], ['TOKEN_FILE', '/run/token'], ['DB_PASSWORD', '$(OTHER)']),
     ],
+    ['labels[0]: holds quotes, dashes or spaces of a word processor: write "linux:host"', { labels: ['“linux”:host'] }],
     [
-      'quotes of a word processor',
-      { labels: ['“linux”:host'] },
-      'labels[0]: holds quotes, dashes or spaces of a word processor: write "linux:host"',
-    ],
-    [
-      'a dash of a word processor',
-      { labels: ['ubuntu–x:host'] },
       'labels[0]: holds quotes, dashes or spaces of a word processor: write "ubuntu-x:host"',
+      { labels: ['ubuntu–x:host'] },
     ],
     [
-      'quotes and dashes of a word processor in a command',
-      { setupCommand: ['sh', '-c', 'echo “a” –b'] },
       'setupCommand[2]: holds quotes, dashes or spaces of a word processor: write "echo \\"a\\" -b"',
+      { setupCommand: ['sh', '-c', 'echo “a” –b'] },
     ],
     [
-      'localhost',
-      { gitea: { url: 'https://localhost:3000' } },
       'gitea.url: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://gitea-http.gitea.svc:3000',
+      { gitea: { url: 'https://localhost:3000' } },
     ],
     [
-      'a proxy on this machine',
-      { proxy: { http: 'http://127.0.0.1:3128' } },
       'proxy.http: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://proxy.example.com:3128',
+      { proxy: { http: 'http://127.0.0.1:3128' } },
     ],
     [
-      'the page of the organization',
-      { gitea: { url: 'https://git.example.com/sub/Acme' } },
       'gitea.url: is the address of a page, Acme: write the address of Gitea, https://git.example.com/sub',
+      { gitea: { url: 'https://git.example.com/sub/Acme' } },
     ],
     [
-      'https at the port of http',
-      { gitea: { url: 'https://git.example.com:80' } },
       'gitea.url: is https at port 80, which speaks http: write https://git.example.com, or the right port',
+      { gitea: { url: 'https://git.example.com:80' } },
     ],
     [
-      'a name near that of the image',
-      { image: 'gitea/act-runner:0.2.13-dind-rootless' },
       'image: names gitea/act-runner, which the runner project has not: write gitea/runner, or gitea/act_runner before 1.0',
+      { image: 'gitea/act-runner:0.2.13-dind-rootless' },
     ],
     [
-      'docker before there is a daemon',
-      { setupCommand: ['docker', 'pull', 'node:22'] },
       'setupCommand: runs in an init container, where no docker daemon answers: do this in the workflow. For images, see the Helm value prePull',
+      { setupCommand: ['docker', 'pull', 'node:22'] },
     ],
     [
-      'a label of old nodes',
-      pod({ nodeSelector: { 'node-role.kubernetes.io/master': '' } }),
       'podTemplate.spec.nodeSelector["node-role.kubernetes.io/master"]: is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane',
+      pod({ nodeSelector: { 'node-role.kubernetes.io/master': '' } }),
     ],
     [
-      'minutes for seconds',
-      { activeDeadlineSeconds: 60 },
       "activeDeadlineSeconds: is 60 s for all of a runner's life, the wait for a node and the pull included: write e.g. 21600",
+      { activeDeadlineSeconds: 60 },
     ],
     [
-      'nodes of another system',
-      pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
       'podTemplate.spec.nodeSelector["kubernetes.io/os"]: is windows, and runners are Linux programs: write linux, or remove it',
+      pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
     ],
     [
-      'every taint',
-      pod({ tolerations: [{ key: 'ci', operator: 'Exists' }, { operator: 'Exists' }] }),
       'podTemplate.spec.tolerations[1]: tolerates every taint, also of nodes that are ill: write the key of the taint that you mean',
+      pod({ tolerations: [{ key: 'ci', operator: 'Exists' }, { operator: 'Exists' }] }),
     ],
     [
-      'a shell line as one word',
-      { setupCommand: ['make cache && ls -l'] },
       'setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "make cache && ls -l"]',
+      { setupCommand: ['make cache && ls -l'] },
     ],
     [
-      'a shell line in words',
-      { setupCommand: ['a', '&&', 'b'] },
       'setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "a && b"]',
+      { setupCommand: ['a', '&&', 'b'] },
     ],
     [
-      'a label of another machine',
-      { labels: ['ubuntu-24.04-arm:host'] },
       'labels[0]: ubuntu-24.04-arm asks for other machines, and nothing picks them: write "podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: arm64}}}"',
+      { labels: ['ubuntu-24.04-arm:host'] },
     ],
     [
-      'a label of a smaller one',
-      { labels: ['ubuntu-22.04-armv7:host'] },
       'labels[0]: ubuntu-22.04-armv7 asks for other machines, and nothing picks them: write "podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: arm}}}"',
+      { labels: ['ubuntu-22.04-armv7:host'] },
     ],
     [
-      'a label of a device',
-      { labels: ['gpu:host'] },
       'labels[0]: gpu asks for other machines, and nothing picks them: write "resources: {limits: {nvidia.com/gpu: 1}}"',
+      { labels: ['gpu:host'] },
     ],
     [
-      'a variable of another daemon',
-      { ...DIND, ...env(['DOCKER_TLS_VERIFY', '1']) },
       'podTemplate.spec.containers[0].env[0]: DOCKER_TLS_VERIFY leads docker away from the daemon of containerMode dind-rootless, which has a socket without TLS: remove it',
+      { ...DIND, ...env(['DOCKER_TLS_VERIFY', '1']) },
     ],
     [
-      'another daemon for CI jobs',
-      { ...DIND, runnerConfig: { runner: { envs: { DOCKER_HOST: 'tcp://docker:2376' } } } },
       'runnerConfig.runner.envs.DOCKER_HOST: DOCKER_HOST leads docker away from the daemon of containerMode dind-rootless, which has a socket without TLS: remove it',
+      { ...DIND, runnerConfig: { runner: { envs: { DOCKER_HOST: 'tcp://docker:2376' } } } },
     ],
     [
-      'TLS to nowhere',
-      { ...HOST, ...env(['DOCKER_CERT_PATH', '/certs']) },
       'podTemplate.spec.containers[0].env[0]: DOCKER_CERT_PATH means nothing without DOCKER_HOST: write that, too, or remove it',
+      { ...HOST, ...env(['DOCKER_CERT_PATH', '/certs']) },
     ],
     [
-      'a port of TLS without it',
-      { ...HOST, ...env(['DOCKER_HOST', 'tcp://docker:2376']) },
       'podTemplate.spec.containers[0].env[0]: port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too',
+      { ...HOST, ...env(['DOCKER_HOST', 'tcp://docker:2376']) },
     ],
     [
-      'a stop that no CI job outlives',
-      { gracefulStopSeconds: 3 },
       'gracefulStopSeconds: is 3 s for a CI job to finish after a stop: write e.g. 10800, or 0 if it need not',
+      { gracefulStopSeconds: 3 },
     ],
     [
-      'a look that nobody is in time for',
-      { keepFailedSeconds: 2 },
       'keepFailedSeconds: is 2 s for people to come and enter the pod: write e.g. 3600, or 0 if nobody does',
+      { keepFailedSeconds: 2 },
     ],
     [
-      'a mode without its zero',
+      'podTemplate.spec.volumes[0].secret.defaultMode: is 0620 in octal: write 0400',
       {
         ...pod({
           containers: [{ name: 'runner', volumeMounts: [{ name: 'a', mountPath: '/a' }] }],
           volumes: [{ name: 'a', secret: { secretName: 'a', defaultMode: 400 } }],
         }),
       },
-      'podTemplate.spec.volumes[0].secret.defaultMode: is 0620 in octal: write 0400',
     ],
     [
-      'a folder for TLS',
+      'podTemplate.spec.initContainers[0].env[0]: DOCKER_TLS_CERTDIR leads docker away from the daemon of containerMode dind, which has a socket without TLS: remove it',
       {
         containerMode: 'dind',
         ...pod({ initContainers: [{ name: 'docker', env: [{ name: 'DOCKER_TLS_CERTDIR', value: '/c' }] }] }),
       },
-      'podTemplate.spec.initContainers[0].env[0]: DOCKER_TLS_CERTDIR leads docker away from the daemon of containerMode dind, which has a socket without TLS: remove it',
     ],
     [
-      'pods of somebody else that are spread',
-      spread({ 'app.kubernetes.io/name': 'gitea-runners' }),
       'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchLabels["app.kubernetes.io/name"]: is gitea-runners, which no pod of the group has, so nothing is spread: write "app.kubernetes.io/name: gitea-runner"',
+      spread({ 'app.kubernetes.io/name': 'gitea-runners' }),
     ],
     [
-      'a label that no pod has',
-      spread({ 'app.kubernetes.io/name': 'gitea-runner', app: 'ci' }),
       'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchLabels.app: is ci, which no pod of the group has, so nothing is spread: write "gitea.bpg.pw/runnergroup-name: ci"',
+      spread({ 'app.kubernetes.io/name': 'gitea-runner', app: 'ci' }),
     ],
     [
-      'a rootless daemon as root',
-      { ...DIND, ...pod({ securityContext: { runAsUser: 0 } }) },
       'podTemplate.spec.securityContext.runAsUser: is 0, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"',
+      { ...DIND, ...pod({ securityContext: { runAsUser: 0 } }) },
     ],
     [
-      'a rootless daemon without its rights',
-      { ...DIND, ...runner({ securityContext: { privileged: false } }) },
       'podTemplate.spec.containers[0].securityContext.privileged: is false, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"',
+      { ...DIND, ...runner({ securityContext: { privileged: false } }) },
     ],
-  ])('%s', async (_, spec, message) => {
+  ])('validate warns of spec.%s', async (message, spec) => {
     expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
   });
 
@@ -305,75 +245,54 @@ describe('a value that cannot be meant has a warning', () => {
   const docker = (image: string): Spec => ({ ...DIND, labels: [`a:docker://${image}`] });
   const options = (text: string): Spec => ({ ...DIND, runnerConfig: { container: { options: text } } });
 
-  it.each<[string, Spec, string]>([
+  it.each<[message: string, spec: Spec]>([
     [
-      "git's name for a branch",
-      bound({ limits: [{ branches: ['refs/heads/release/*'], max: 1 }] }),
       "limits[0].branches[0]: is no branch of Gitea, but git's name for one: write release/*",
+      bound({ limits: [{ branches: ['refs/heads/release/*'], max: 1 }] }),
     ],
     [
-      'a branch of a remote',
-      bound({ limits: [{ branches: ['origin/main'], max: 1 }] }),
       "limits[0].branches[0]: is no branch of Gitea, but git's name for one: write main",
+      bound({ limits: [{ branches: ['origin/main'], max: 1 }] }),
     ],
+    ['order[2]: never counts beside "*", which fits all: remove one of them', bound({ order: ['web', '*', 'api'] })],
     [
-      'an entry behind all',
-      bound({ order: ['web', '*', 'api'] }),
-      'order[2]: never counts beside "*", which fits all: remove one of them',
-    ],
-    [
-      'an entry beside all',
-      bound({ repositories: ['web', '*'] }),
       'repositories[0]: never counts beside "*", which fits all: remove one of them',
+      bound({ repositories: ['web', '*'] }),
     ],
     [
-      'hours within others',
+      'idleSchedule[1]: never counts: idleSchedule[0] has as many runners at these hours. Raise runners, or remove it',
       {
         idleSchedule: [
           { runners: 3, from: '06:00', to: '20:00' },
           { runners: 2, from: '08:00', to: '10:00' },
         ],
       },
-      'idleSchedule[1]: never counts: idleSchedule[0] has as many runners at these hours. Raise runners, or remove it',
     ],
     [
-      'a label of nodes without its domain',
-      spread({}, 'hostname'),
       'podTemplate.spec.topologySpreadConstraints[0].topologyKey: is no label that Kubernetes gives nodes: write kubernetes.io/hostname',
+      spread({}, 'hostname'),
     ],
-    ['a home of a shell', mount({ mountPath: '~/.m2' }), `${near('mountPath')}: is read by no shell: write /data/.m2`],
-    ['a home below a volume', mount({ subPath: '~/x' }), `${near('subPath')}: is read by no shell: write x`],
+    [`${near('mountPath')}: is read by no shell: write /data/.m2`, mount({ mountPath: '~/.m2' })],
+    [`${near('subPath')}: is read by no shell: write x`, mount({ subPath: '~/x' })],
     [
-      'an image as a browser has it',
-      docker('https://docker.io/library/node:20'),
       'labels[0]: names the image https://docker.io/library/node:20, which no registry has: write docker.io/library/node:20',
+      docker('https://docker.io/library/node:20'),
     ],
     [
-      'an image in capitals',
-      docker('docker.io/Library/Node:20-LTS'),
       'labels[0]: names the image docker.io/Library/Node:20-LTS, which no registry has: write docker.io/library/node:20-LTS',
+      docker('docker.io/Library/Node:20-LTS'),
     ],
+    ['labels[0]: names the image node:20:slim with two tags: keep one', docker('node:20:slim')],
+    ['labels[0]: names the image node@latest, which no registry has: write node:latest', docker('node@latest')],
     [
-      'an image with two tags',
-      docker('node:20:slim'),
-      'labels[0]: names the image node:20:slim with two tags: keep one',
-    ],
-    [
-      'a tag behind the sign of digests',
-      docker('node@latest'),
-      'labels[0]: names the image node@latest, which no registry has: write node:latest',
-    ],
-    [
-      "the node's socket in a pod with a daemon of its own",
-      options('-v /var/run/docker.sock:/var/run/docker.sock'),
       "runnerConfig.container.options: mounts /var/run/docker.sock of the runner's own pod, which has nothing there, and not of the node: remove it",
+      options('-v /var/run/docker.sock:/var/run/docker.sock'),
     ],
     [
-      'a proxy without a namespace',
-      { proxy: { http: 'http://squid:3128' } },
       'proxy.http: has no namespace, so each pod looks for squid in its own: write http://squid.NAMESPACE.svc:3128',
+      { proxy: { http: 'http://squid:3128' } },
     ],
-  ])('%s', async (_, spec, message) => {
+  ])('validate warns of spec.%s', async (message, spec) => {
     expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
   });
 
@@ -397,54 +316,43 @@ describe('a value that cannot be meant has a warning', () => {
     `gitea.url: is the address of a page, ${path}: write the address of Gitea, ${base}`;
 
   // Law F240: one rule, and each place where such a value can stand.
-  it.each<[string, Spec, string]>([
+  it.each<[message: string, spec: Spec]>([
+    [`${inRunner}.image: ${noRunner}`, { ...DIND, ...runner({ image: 'ghcr.io/actions/actions-runner:2.330.0' }) }],
     [
-      'no runner: of a template',
-      { ...DIND, ...runner({ image: 'ghcr.io/actions/actions-runner:2.330.0' }) },
-      `${inRunner}.image: ${noRunner}`,
-    ],
-    [
-      'no runner: of a size',
-      { ...HOST, ...inSize({ spec: { containers: [{ name: 'runner', image: 'gitlab/gitlab-runner:v18' }] } }) },
       `sizes[0].${inRunner}.image: ${noRunner}`,
+      { ...HOST, ...inSize({ spec: { containers: [{ name: 'runner', image: 'gitlab/gitlab-runner:v18' }] } }) },
     ],
-    ['an old runner', { ...DIND, image: 'gitea/act_runner:0.2.11-dind-rootless' }, `image: ${noEphemeral}`],
+    [`image: ${noEphemeral}`, { ...DIND, image: 'gitea/act_runner:0.2.11-dind-rootless' }],
     [
-      'an old runner: of a template',
-      { ...HOST, ...runner({ image: 'registry.corp.io/gitea/act_runner:v0.1.8' }) },
       `${inRunner}.image: ${noEphemeral}`,
+      { ...HOST, ...runner({ image: 'registry.corp.io/gitea/act_runner:v0.1.8' }) },
     ],
     [
-      'an impossible image: of a default label',
-      { ...DIND, defaultLabels: ['a:docker://node:20:slim'] },
       'defaultLabels[0]: names the image node:20:slim with two tags: keep one',
+      { ...DIND, defaultLabels: ['a:docker://node:20:slim'] },
     ],
     [
-      'bytes: a volume in memory',
-      volume({ emptyDir: { medium: 'Memory', sizeLimit: '512m' } }),
       'podTemplate.spec.volumes[0].emptyDir.sizeLimit: is less than a byte, which no program can use: write 512Mi',
+      volume({ emptyDir: { medium: 'Memory', sizeLimit: '512m' } }),
     ],
     [
-      'bytes: a claim',
+      'podTemplate.spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests.storage: is 50 bytes, which no program can use: write 50Mi',
       volume({
         ephemeral: {
           volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: 50 } } } },
         },
       }),
-      'podTemplate.spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests.storage: is 50 bytes, which no program can use: write 50Mi',
     ],
     [
-      'no selector: a spread',
-      pod({ topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a', whenUnsatisfiable: 'ScheduleAnyway' }] }),
       `podTemplate.spec.topologySpreadConstraints[0]: ${noSelector}`,
+      pod({ topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a', whenUnsatisfiable: 'ScheduleAnyway' }] }),
     ],
     [
-      'no selector: an affinity',
-      affinity({ topologyKey: 'kubernetes.io/hostname' }),
       `podTemplate.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]: ${noSelector}`,
+      affinity({ topologyKey: 'kubernetes.io/hostname' }),
     ],
     [
-      'another selector: an expression',
+      'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].values: is x or y, which no pod of the group has, so nothing is spread: write "gitea.bpg.pw/runnergroup-name: ci"',
       pod({
         topologySpreadConstraints: [
           {
@@ -455,72 +363,59 @@ describe('a value that cannot be meant has a warning', () => {
           },
         ],
       }),
-      'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].values: is x or y, which no pod of the group has, so nothing is spread: write "gitea.bpg.pw/runnergroup-name: ci"',
     ],
     [
-      'a user: another number',
-      { ...DIND, ...pod({ securityContext: { runAsUser: 1001 } }) },
       `podTemplate.spec.securityContext.runAsUser: is 1001, ${noDaemon}`,
+      { ...DIND, ...pod({ securityContext: { runAsUser: 1001 } }) },
     ],
     [
-      'a user: of a size',
-      { ...DIND, ...inSize({ spec: { containers: [{ name: 'runner', securityContext: { runAsUser: 65_534 } }] } }) },
       `sizes[0].${inRunner}.securityContext.runAsUser: is 65534, ${noDaemon}`,
+      { ...DIND, ...inSize({ spec: { containers: [{ name: 'runner', securityContext: { runAsUser: 65_534 } }] } }) },
     ],
     [
-      'a user: the name of the image',
-      { ...DIND, ...pod({ securityContext: { runAsNonRoot: true } }) },
       'podTemplate.spec.securityContext.runAsNonRoot: is true, and the image names its user and no number, so the kubelet refuses it: write "runAsUser: 1000", too',
+      { ...DIND, ...pod({ securityContext: { runAsNonRoot: true } }) },
     ],
     [
-      'a file system that its daemon cannot write',
-      { ...DIND, ...runner({ securityContext: { readOnlyRootFilesystem: true } }) },
       `${inRunner}.securityContext.readOnlyRootFilesystem: is true, ${noDaemon}`,
+      { ...DIND, ...runner({ securityContext: { readOnlyRootFilesystem: true } }) },
     ],
     [
-      'a page: of runners',
-      { gitea: { url: 'https://git.corp.io/org/acme/settings/actions/runners' } },
       page('org/acme/settings/actions/runners', 'https://git.corp.io'),
+      { gitea: { url: 'https://git.corp.io/org/acme/settings/actions/runners' } },
     ],
     [
-      'a page: of a repository',
-      { gitea: { url: 'https://git.corp.io/git/acme/web/actions' } },
       page('acme/web/actions', 'https://git.corp.io/git'),
+      { gitea: { url: 'https://git.corp.io/git/acme/web/actions' } },
     ],
     [
-      'a page: of the administrator',
-      { scope: 'global', org: undefined, gitea: { url: 'https://git.corp.io/-/admin/actions/runners' } },
       page('-/admin/actions/runners', 'https://git.corp.io'),
+      { scope: 'global', org: undefined, gitea: { url: 'https://git.corp.io/-/admin/actions/runners' } },
     ],
     [
-      'nodes: of a size',
-      inSize({ spec: { nodeSelector: { 'kubernetes.io/os': 'windows' } } }),
       'sizes[0].podTemplate.spec.nodeSelector["kubernetes.io/os"]: is windows, and runners are Linux programs: write linux, or remove it',
+      inSize({ spec: { nodeSelector: { 'kubernetes.io/os': 'windows' } } }),
     ],
     // Law F241: container `setup`, `register` and CI jobs do not have what only the runner has.
-    ['packages', { setupCommand: ['sh', '-c', 'apk add --no-cache jq yq'] }, `setupCommand: ${onlyData}`],
-    ['packages of another kind', { setupCommand: ['npm', 'install', '-g', 'pnpm'] }, `setupCommand: ${onlyData}`],
+    [`setupCommand: ${onlyData}`, { setupCommand: ['sh', '-c', 'apk add --no-cache jq yq'] }],
+    [`setupCommand: ${onlyData}`, { setupCommand: ['npm', 'install', '-g', 'pnpm'] }],
     [
-      'a program beside packages',
-      { setupCommand: ['sh', '-c', 'curl -fsSL https://x/kubectl -o /usr/local/bin/kubectl'] },
       `setupCommand: ${onlyData}`,
+      { setupCommand: ['sh', '-c', 'curl -fsSL https://x/kubectl -o /usr/local/bin/kubectl'] },
     ],
     [
-      'a proxy',
-      { ...DIND, ...env(['HTTP_PROXY', 'http://proxy.corp.io:3128'], ['NO_PROXY', '.corp.io']) },
       `${inRunner}.env[0]: ${onlyRunner} "proxy: {http: …, https: …, noProxy: […]}" below spec in its place`,
+      { ...DIND, ...env(['HTTP_PROXY', 'http://proxy.corp.io:3128'], ['NO_PROXY', '.corp.io']) },
     ],
     [
-      'a CA by a variable',
-      { ...DIND, ...env(['NODE_EXTRA_CA_CERTS', '/ca/ca.crt']) },
       `${inRunner}.env[0]: ${onlyRunner} "caBundle: {configMapRef: {name: …, key: …}}" below spec in its place`,
+      { ...DIND, ...env(['NODE_EXTRA_CA_CERTS', '/ca/ca.crt']) },
     ],
     [
-      'a CA by a folder',
-      { ...DIND, ...runner({ volumeMounts: [{ name: 'data', mountPath: '/etc/ssl/certs/corp.crt', subPath: 'ca' }] }) },
       `${inRunner}.volumeMounts[0]: ${onlyRunner} "caBundle: {configMapRef: {name: …, key: …}}" below spec in its place`,
+      { ...DIND, ...runner({ volumeMounts: [{ name: 'data', mountPath: '/etc/ssl/certs/corp.crt', subPath: 'ca' }] }) },
     ],
-  ])('%s', async (_, spec, message) => {
+  ])('validate warns of spec.%s', async (message, spec) => {
     expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
   });
 

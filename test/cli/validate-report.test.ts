@@ -114,47 +114,37 @@ async function warningsFor(spec: Readonly<Record<string, unknown>>): Promise<rea
 const KEY = { secretRef: { name: 'gitea', key: 'token' } };
 
 describe('a warning tells of', () => {
-  it.each<[string, Readonly<Record<string, unknown>>, string]>([
+  it.each<[text: string, spec: Readonly<Record<string, unknown>>]>([
     [
-      'a cap of 0',
-      { maxActiveRunners: 0 },
       'spec.maxActiveRunners: the cap is 0, so the group starts no runners: raise it, or set suspend: true [GR-WARN-01]',
+      { maxActiveRunners: 0 },
     ],
     [
-      'an image with the tag latest',
-      { image: 'example/runner:latest' },
       'spec.image: the image example/runner:latest has no fixed version, so runners may differ: give it a tag other than latest, or a digest [GR-WARN-02]',
+      { image: 'example/runner:latest' },
     ],
+    ['spec.image: the image registry:5000/runner has no fixed version', { image: 'registry:5000/runner' }],
+    ['spec.labels: the image node has no fixed version', { labels: ['x:docker://node'] }],
+    ['spec.gitea: plain http: tokens travel unencrypted', { gitea: { url: 'http://gitea.example.com' } }],
     [
-      'an image without a tag',
-      { image: 'registry:5000/runner' },
-      'spec.image: the image registry:5000/runner has no fixed version',
-    ],
-    ['the image of a label', { labels: ['x:docker://node'] }, 'spec.labels: the image node has no fixed version'],
-    ['plain http', { gitea: { url: 'http://gitea.example.com' } }, 'spec.gitea: plain http: tokens travel unencrypted'],
-    [
-      'both tokens from one key',
-      { registrationToken: KEY, authToken: KEY },
       'spec.registrationToken: is the same key of the same Secret as authToken',
+      { registrationToken: KEY, authToken: KEY },
     ],
     [
-      'a limit per repository without bound runners',
-      { limits: [{ per: 'repository', max: 1 }] },
       'spec.limits: needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}" [GR-WARN-12]',
+      { limits: [{ per: 'repository', max: 1 }] },
     ],
-    ['a limit for branches', { limits: [{ branches: ['main'], max: 1 }] }, 'spec.limits: needs bound runners'],
-    ['turns', { fairness: 'per-repository' }, 'spec.fairness: needs bound runners'],
+    ['spec.limits: needs bound runners', { limits: [{ branches: ['main'], max: 1 }] }],
+    ['spec.fairness: needs bound runners', { fairness: 'per-repository' }],
     [
-      'a token that nobody uses',
-      { registration: { by: 'serve' } },
       'spec.registrationToken: is not used, because serve registers: remove it, and its Secret when no other group names it [GR-WARN-13]',
+      { registration: { by: 'serve' } },
     ],
     [
-      'what only a policy can allow',
-      { podTemplate: { spec: { serviceAccountName: 'admin' } } },
       'spec.podTemplate.spec.serviceAccountName: only a policy can allow this: without one generate starts no runners for the group [GR-WARN-06]',
+      { podTemplate: { spec: { serviceAccountName: 'admin' } } },
     ],
-  ])('%s', async (_, spec, text) => {
+  ])('validate warns: %s', async (text, spec) => {
     expect(await warningsFor(spec)).toEqual([expect.stringContaining(text)]);
   });
 
