@@ -189,47 +189,47 @@ it('src/planner reads no clock, chance or environment', () => {
 
 /** Packages that have ended up in a built file; esbuild names each module in a comment. */
 const packagesIn = (file: string) =>
-    new Set(
-      [...readFileSync(file, 'utf8').matchAll(/^\s*(?:\/\/|"?)\s*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(
-        ([, name]) => name,
-      ),
-    );
+  new Set(
+    [...readFileSync(file, 'utf8').matchAll(/^\s*(?:\/\/|"?)\s*node_modules\/((?:@[^/]+\/)?[^/]+)/gm)].map(
+      ([, name]) => name,
+    ),
+  );
 
 it('the path that Argo CD runs has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
-    expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['commander', 'zod']));
-    expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['commander', 'zod']));
-    expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
-    expect(packagesIn('lib/policy.cjs')).toEqual(new Set(['yaml', 'zod']));
-    expect(packagesIn('lib/charts.cjs')).toEqual(new Set(['cdk8s', 'cdk8s-plus-28', 'constructs']));
-    expect(packagesIn('lib/pods.cjs')).toEqual(new Set());
-    expect(packagesIn('lib/unseen.cjs')).toEqual(new Set());
-    expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
+  expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['commander', 'zod']));
+  expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['commander', 'zod']));
+  expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
+  expect(packagesIn('lib/policy.cjs')).toEqual(new Set(['yaml', 'zod']));
+  expect(packagesIn('lib/charts.cjs')).toEqual(new Set(['cdk8s', 'cdk8s-plus-28', 'constructs']));
+  expect(packagesIn('lib/pods.cjs')).toEqual(new Set());
+  expect(packagesIn('lib/unseen.cjs')).toEqual(new Set());
+  expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
 });
 
 it('the path that Argo CD runs has what the planner makes up for an unseen cluster in a part of its own', () => {
-    const having = ['generate', 'unseen'].filter((part) =>
-      readFileSync(`lib/${part}.cjs`, 'utf8').includes('// src/planner/unseen/replay.ts'),
-    );
+  const having = ['generate', 'unseen'].filter((part) =>
+    readFileSync(`lib/${part}.cjs`, 'utf8').includes('// src/planner/unseen/replay.ts'),
+  );
 
-    expect(having).toEqual(['unseen']);
+  expect(having).toEqual(['unseen']);
 });
 
 it('the path that Argo CD runs would notice: the whole program has them all', () => {
-    const all = [
-      'cdk8s',
-      'cdk8s-plus-28',
-      'commander',
-      'constructs',
-      'lru-cache',
-      'pino',
-      'prom-client',
-      'undici',
-      'yaml',
-      'zod',
-    ];
-    const found = new Set([...packagesIn('lib/cli.cjs'), ...packagesIn('lib/charts.cjs')]);
+  const all = [
+    'cdk8s',
+    'cdk8s-plus-28',
+    'commander',
+    'constructs',
+    'lru-cache',
+    'pino',
+    'prom-client',
+    'undici',
+    'yaml',
+    'zod',
+  ];
+  const found = new Set([...packagesIn('lib/cli.cjs'), ...packagesIn('lib/charts.cjs')]);
 
-    expect(all.filter((name) => !found.has(name))).toEqual([]);
+  expect(all.filter((name) => !found.has(name))).toEqual([]);
 });
 
 it('the whole program loads commands, serve and the demo only when they are called for', () => {

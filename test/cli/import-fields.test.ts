@@ -146,97 +146,97 @@ it('every field of a pod and of its runner is carried over or told by its path, 
 }, 300_000);
 
 it('every field that no table knows is told by its path, and what is known to mean nothing is not', async () => {
-    const { comments } = await imported(
-      {
-        'x.yaml': deployment(
-          { containers: [{ name: 'r', image: RUNNER }] },
-          { replicas: 2, strategy: { type: 'Recreate' }, revisionHistoryLimit: 1, newField: { a: 1 } },
-        ),
-      },
-      ...FLAGS,
-    );
+  const { comments } = await imported(
+    {
+      'x.yaml': deployment(
+        { containers: [{ name: 'r', image: RUNNER }] },
+        { replicas: 2, strategy: { type: 'Recreate' }, revisionHistoryLimit: 1, newField: { a: 1 } },
+      ),
+    },
+    ...FLAGS,
+  );
 
-    expect(comments).toContain(
-      '# Not carried over: Deployment r spec.newField: {"a":1} (import does not know what it means)',
-    );
-    expect(comments).toContain(
-      '# Not carried over: Deployment r spec.strategy: {"type":"Recreate"} (it means nothing here)',
-    );
+  expect(comments).toContain(
+    '# Not carried over: Deployment r spec.newField: {"a":1} (import does not know what it means)',
+  );
+  expect(comments).toContain(
+    '# Not carried over: Deployment r spec.strategy: {"type":"Recreate"} (it means nothing here)',
+  );
 });
 
 const job = (target: object, triggers: readonly object[], more: object = {}) =>
-    JSON.stringify({
-      kind: 'ScaledJob',
-      metadata: { name: 'j', namespace: 'ci' },
-      spec: {
-        maxReplicaCount: 5,
-        ...more,
-        jobTargetRef: {
-          ...target,
-          template: { spec: { containers: [{ name: 'r', image: RUNNER, env: [{ name: 'WHO', value: 'acme' }] }] } },
-        },
-        triggers,
+  JSON.stringify({
+    kind: 'ScaledJob',
+    metadata: { name: 'j', namespace: 'ci' },
+    spec: {
+      maxReplicaCount: 5,
+      ...more,
+      jobTargetRef: {
+        ...target,
+        template: { spec: { containers: [{ name: 'r', image: RUNNER, env: [{ name: 'WHO', value: 'acme' }] }] } },
       },
-    });
+      triggers,
+    },
+  });
 
 it('a ScaledJob tells of each of its fields; a trigger may take its owner from a variable', async () => {
-    const gitea = {
-      type: 'github-runner',
-      metadata: {
-        ownerFromEnv: 'WHO',
-        runnerScope: 'org',
-        githubApiURL: 'https://g.example.com/api/v1',
-        noDefaultLabels: 'true',
-      },
-    };
-    const cron = { type: 'cron', metadata: { start: '0 6 * * *', end: '0 20 * * *', desiredReplicas: '3' } };
-    const target = { parallelism: 2, completions: 3, backoffLimit: 4, activeDeadlineSeconds: 7200 };
+  const gitea = {
+    type: 'github-runner',
+    metadata: {
+      ownerFromEnv: 'WHO',
+      runnerScope: 'org',
+      githubApiURL: 'https://g.example.com/api/v1',
+      noDefaultLabels: 'true',
+    },
+  };
+  const cron = { type: 'cron', metadata: { start: '0 6 * * *', end: '0 20 * * *', desiredReplicas: '3' } };
+  const target = { parallelism: 2, completions: 3, backoffLimit: 4, activeDeadlineSeconds: 7200 };
 
-    const { spec, comments } = await imported({ 'x.yaml': job(target, [gitea, cron], { pollingInterval: 10 }) });
+  const { spec, comments } = await imported({ 'x.yaml': job(target, [gitea, cron], { pollingInterval: 10 }) });
 
-    expect(spec).toMatchObject({
-      org: 'acme',
-      gitea: { url: 'https://g.example.com' },
-      maxActiveRunners: 10,
-      activeDeadlineSeconds: 7200,
-    });
-    const text = comments.join('\n');
-    for (const told of [
-      'ScaledJob j spec.jobTargetRef.completions: 3 (a Job is one runner here)',
-      'ScaledJob j spec.jobTargetRef.backoffLimit: 4 (',
-      'ScaledJob j spec.triggers.metadata.noDefaultLabels: "true" (',
-      'trigger cron: {"start":"0 6 * * *","end":"0 20 * * *","desiredReplicas":"3"} (use spec.idleSchedule)',
-      'maxActiveRunners is maxReplicaCount, 5, times parallelism, 2.',
-    ])
-      expect(text).toContain(told);
-    expect(text).toContain('ScaledJob j spec.pollingInterval: 10 (it means nothing here)');
+  expect(spec).toMatchObject({
+    org: 'acme',
+    gitea: { url: 'https://g.example.com' },
+    maxActiveRunners: 10,
+    activeDeadlineSeconds: 7200,
+  });
+  const text = comments.join('\n');
+  for (const told of [
+    'ScaledJob j spec.jobTargetRef.completions: 3 (a Job is one runner here)',
+    'ScaledJob j spec.jobTargetRef.backoffLimit: 4 (',
+    'ScaledJob j spec.triggers.metadata.noDefaultLabels: "true" (',
+    'trigger cron: {"start":"0 6 * * *","end":"0 20 * * *","desiredReplicas":"3"} (use spec.idleSchedule)',
+    'maxActiveRunners is maxReplicaCount, 5, times parallelism, 2.',
+  ])
+    expect(text).toContain(told);
+  expect(text).toContain('ScaledJob j spec.pollingInterval: 10 (it means nothing here)');
 });
 
 it('what else scales or sizes the pods is told, and objects that are not read are named', async () => {
-    const target = { kind: 'Deployment', name: 'r' };
-    const others = [
-      {
-        kind: 'VerticalPodAutoscaler',
-        metadata: { name: 'v' },
-        spec: { targetRef: target, updatePolicy: { updateMode: 'Auto' } },
-      },
-      {
-        kind: 'HorizontalPodAutoscaler',
-        metadata: { name: 'h' },
-        spec: { scaleTargetRef: target, maxReplicas: 4, behavior: { scaleDown: {} } },
-      },
-      { kind: 'PersistentVolumeClaim', metadata: { name: 'p' } },
-    ].map((each) => JSON.stringify(each));
-    const text = [deployment({ containers: [{ name: 'r', image: RUNNER }] }), ...others].join('\n---\n');
+  const target = { kind: 'Deployment', name: 'r' };
+  const others = [
+    {
+      kind: 'VerticalPodAutoscaler',
+      metadata: { name: 'v' },
+      spec: { targetRef: target, updatePolicy: { updateMode: 'Auto' } },
+    },
+    {
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'h' },
+      spec: { scaleTargetRef: target, maxReplicas: 4, behavior: { scaleDown: {} } },
+    },
+    { kind: 'PersistentVolumeClaim', metadata: { name: 'p' } },
+  ].map((each) => JSON.stringify(each));
+  const text = [deployment({ containers: [{ name: 'r', image: RUNNER }] }), ...others].join('\n---\n');
 
-    const { spec, comments, stderr } = await imported({ 'x.yaml': text }, ...FLAGS);
+  const { spec, comments, stderr } = await imported({ 'x.yaml': text }, ...FLAGS);
 
-    expect(spec).toMatchObject({ maxActiveRunners: 4 });
-    expect(comments.join('\n')).toContain(
-      'VerticalPodAutoscaler v spec.updatePolicy: {"updateMode":"Auto"} (write the requests',
-    );
-    expect(comments.join('\n')).toContain('HorizontalPodAutoscaler h spec.behavior');
-    expect(stderr).toContain('Not read: PersistentVolumeClaim p.');
+  expect(spec).toMatchObject({ maxActiveRunners: 4 });
+  expect(comments.join('\n')).toContain(
+    'VerticalPodAutoscaler v spec.updatePolicy: {"updateMode":"Auto"} (write the requests',
+  );
+  expect(comments.join('\n')).toContain('HorizontalPodAutoscaler h spec.behavior');
+  expect(stderr).toContain('Not read: PersistentVolumeClaim p.');
 });
 
 describe('the registration token', () => {

@@ -115,31 +115,31 @@ describe('a secret is known by where it stands', () => {
 });
 
 it('one that waits for a Secret with the name of a runner is no runner', async () => {
-    const command = ['sh', '-c', 'until kubectl get secret gitea-runner-token; do sleep 1; done'];
-    const wait = { name: 'wait', image: 'bitnami/kubectl', command };
-    const { spec, comments } = await imported([deployment({ initContainers: [wait], containers: [RUNNER] })]);
+  const command = ['sh', '-c', 'until kubectl get secret gitea-runner-token; do sleep 1; done'];
+  const wait = { name: 'wait', image: 'bitnami/kubectl', command };
+  const { spec, comments } = await imported([deployment({ initContainers: [wait], containers: [RUNNER] })]);
 
-    expect(spec['podTemplate']).toEqual({ spec: { initContainers: [wait] } });
-    expect(comments).not.toContain('What registered the old runner');
+  expect(spec['podTemplate']).toEqual({ spec: { initContainers: [wait] } });
+  expect(comments).not.toContain('What registered the old runner');
 });
 
 it.each([
-    ['sh -c', ['sh', '-c', 'sleep 3 && exec /usr/local/bin/act_runner daemon']],
-    ['its own', ['/opt/gitea-runner', 'daemon']],
-    ['an init', ['tini', '--', 'act_runner', 'daemon']],
+  ['sh -c', ['sh', '-c', 'sleep 3 && exec /usr/local/bin/act_runner daemon']],
+  ['its own', ['/opt/gitea-runner', 'daemon']],
+  ['an init', ['tini', '--', 'act_runner', 'daemon']],
 ])('one that starts a runner is one: %s', async (_, command) => {
-    const { groups } = await imported([deployment({ containers: [{ name: 'x', image: 'mirror/x:1', command }] })]);
+  const { groups } = await imported([deployment({ containers: [{ name: 'x', image: 'mirror/x:1', command }] })]);
 
-    expect(groups).toHaveLength(1);
+  expect(groups).toHaveLength(1);
 });
 
 it('a dockerd in the image of a runner is docker beside it', async () => {
-    const command = ['sh', '-c', 'mkdir -p /etc/docker\ndockerd --host=tcp://127.0.0.1:2375 &\ntail -f /dev/null'];
-    const docker = { ...RUNNER, name: 'docker', command };
-    const { spec, comments } = await imported([deployment({ containers: [docker, RUNNER] })]);
+  const command = ['sh', '-c', 'mkdir -p /etc/docker\ndockerd --host=tcp://127.0.0.1:2375 &\ntail -f /dev/null'];
+  const docker = { ...RUNNER, name: 'docker', command };
+  const { spec, comments } = await imported([deployment({ containers: [docker, RUNNER] })]);
 
-    expect(spec).toMatchObject({ containerMode: 'dind' });
-    expect(comments).not.toContain('Other runners');
+  expect(spec).toMatchObject({ containerMode: 'dind' });
+  expect(comments).not.toContain('Other runners');
 });
 
 describe("the old runner's own files", () => {
@@ -419,37 +419,37 @@ it('the sum of a file in an annotation is no secret', async () => {
 });
 
 it('a mount goes with its volume: a volume of ours has the same name', async () => {
-    const pod = {
-      containers: [{ ...RUNNER, volumeMounts: [{ name: 'config', mountPath: '/etc/tool' }] }],
-      volumes: [{ name: 'config', configMap: { name: 'tool' } }],
-    };
-    const { spec, comments } = await imported([deployment(pod)]);
+  const pod = {
+    containers: [{ ...RUNNER, volumeMounts: [{ name: 'config', mountPath: '/etc/tool' }] }],
+    volumes: [{ name: 'config', configMap: { name: 'tool' } }],
+  };
+  const { spec, comments } = await imported([deployment(pod)]);
 
-    expect(spec).not.toHaveProperty('podTemplate');
-    expect(comments).toContain('spec.volumes[config]');
-    expect(comments).toMatch(/spec\.containers\[runner\]\.volumeMounts\[config\]: .* \(its volume is not\)/);
+  expect(spec).not.toHaveProperty('podTemplate');
+  expect(comments).toContain('spec.volumes[config]');
+  expect(comments).toMatch(/spec\.containers\[runner\]\.volumeMounts\[config\]: .* \(its volume is not\)/);
 });
 
 it('the docker socket of the node is told once, with what is there in its place', async () => {
-    const pod = {
-      containers: [{ ...RUNNER, volumeMounts: [{ name: 'sock', mountPath: '/var/run/docker.sock' }] }],
-      volumes: [{ name: 'sock', hostPath: { path: '/var/run/docker.sock' } }],
-    };
-    const { comments } = await imported([deployment(pod)]);
+  const pod = {
+    containers: [{ ...RUNNER, volumeMounts: [{ name: 'sock', mountPath: '/var/run/docker.sock' }] }],
+    volumes: [{ name: 'sock', hostPath: { path: '/var/run/docker.sock' } }],
+  };
+  const { comments } = await imported([deployment(pod)]);
 
-    expect(comments.split('\n').filter((line) => line.includes('sock'))).toEqual([
-      '# The docker socket of the node is not carried over (sock): each runner has a dockerd of its own.',
-    ]);
+  expect(comments.split('\n').filter((line) => line.includes('sock'))).toEqual([
+    '# The docker socket of the node is not carried over (sock): each runner has a dockerd of its own.',
+  ]);
 });
 
 it('an init container that cleans up is not called what registers', async () => {
-    const cleanup = { ...RUNNER, name: 'cleanup', command: ['sh', '-c', 'rm -rf /data/*'] };
-    const { comments } = await imported([deployment({ initContainers: [cleanup], containers: [RUNNER] })]);
+  const cleanup = { ...RUNNER, name: 'cleanup', command: ['sh', '-c', 'rm -rf /data/*'] };
+  const { comments } = await imported([deployment({ initContainers: [cleanup], containers: [RUNNER] })]);
 
-    expect(comments).toContain(
-      '(cleanup): each runner registers by itself and starts empty. What does more belongs into podTemplate.',
-    );
-    expect(comments).not.toContain('What registered the old runner');
+  expect(comments).toContain(
+    '(cleanup): each runner registers by itself and starts empty. What does more belongs into podTemplate.',
+  );
+  expect(comments).not.toContain('What registered the old runner');
 });
 
 it.each([

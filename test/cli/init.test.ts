@@ -297,110 +297,110 @@ function secretsIn(folder: string): readonly unknown[] {
 }
 
 it.each([
-    ['global', '', '/admin'],
-    ['org', 'acme', '/orgs/acme'],
-    ['user', 'anna', '/user'],
-    ['repo', 'acme/web', '/repos/acme/web'],
+  ['global', '', '/admin'],
+  ['org', 'acme', '/orgs/acme'],
+  ['user', 'anna', '/user'],
+  ['repo', 'acme/web', '/repos/acme/web'],
 ])('setup.sh of scope %s makes three Secrets and one webhook, also when it runs twice', async (scope, owner, level) => {
-      const { origin, hooks, tokens } = await gitea(level);
-      const folder = folderWith({});
-      await init(folder, '--scope', scope, '--gitea', `${origin}/`, ...(owner === '' ? [] : ['--owner', owner]));
+  const { origin, hooks, tokens } = await gitea(level);
+  const folder = folderWith({});
+  await init(folder, '--scope', scope, '--gitea', `${origin}/`, ...(owner === '' ? [] : ['--owner', owner]));
 
-      const first = await setUp(folder);
-      const webhook = JSON.parse(hooks[0] ?? '{}') as { config: Record<string, string> };
-      const second = await setUp(folder);
+  const first = await setUp(folder);
+  const webhook = JSON.parse(hooks[0] ?? '{}') as { config: Record<string, string> };
+  const second = await setUp(folder);
 
-      expect([first.code, second.code], first.output + second.output).toEqual([0, 0]);
-      const secrets = [
-        ['gitea-api', { token: 'api-token', url: origin }],
-        ['gitea-runner', { 'registration-token': 'registration-of-gitea', url: origin }],
-        [
-          'gitea-runners-serve',
-          { 'argocd-token': 'token-of-argocd', 'webhook-secret': expect.stringMatching(/^[0-9a-f]{64}$/) },
-        ],
-      ];
-      const made = secretsIn(folder);
-      expect(made).toEqual([...secrets, ...secrets]);
-      expect(made[5]).toEqual(made[2]);
-      expect(readFileSync(join(folder, 'bin/argocd-tokens'), 'utf8')).toBe('new token\n');
-      expect(hooks).toHaveLength(1);
-      expect(webhook).toMatchObject({ type: 'gitea', active: true, events: ['workflow_job'] });
-      expect(webhook.config).toMatchObject({ url: 'http://gitea-runners.argocd.svc/webhook', content_type: 'json' });
-      expect(webhook.config['is_system_webhook']).toBe(scope === 'global' ? 'true' : undefined);
-      expect([...tokens]).toEqual(['token owner-token']);
-      // Every user of the machine can list the arguments of programs.
-      const listed = readFileSync(join(folder, 'bin/curl-arguments'), 'utf8');
-      expect(listed).toContain(`${level}/hooks`);
-      expect(listed).not.toMatch(/token [a-z]|[0-9a-f]{64}/);
-      expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
+  expect([first.code, second.code], first.output + second.output).toEqual([0, 0]);
+  const secrets = [
+    ['gitea-api', { token: 'api-token', url: origin }],
+    ['gitea-runner', { 'registration-token': 'registration-of-gitea', url: origin }],
+    [
+      'gitea-runners-serve',
+      { 'argocd-token': 'token-of-argocd', 'webhook-secret': expect.stringMatching(/^[0-9a-f]{64}$/) },
+    ],
+  ];
+  const made = secretsIn(folder);
+  expect(made).toEqual([...secrets, ...secrets]);
+  expect(made[5]).toEqual(made[2]);
+  expect(readFileSync(join(folder, 'bin/argocd-tokens'), 'utf8')).toBe('new token\n');
+  expect(hooks).toHaveLength(1);
+  expect(webhook).toMatchObject({ type: 'gitea', active: true, events: ['workflow_job'] });
+  expect(webhook.config).toMatchObject({ url: 'http://gitea-runners.argocd.svc/webhook', content_type: 'json' });
+  expect(webhook.config['is_system_webhook']).toBe(scope === 'global' ? 'true' : undefined);
+  expect([...tokens]).toEqual(['token owner-token']);
+  // Every user of the machine can list the arguments of programs.
+  const listed = readFileSync(join(folder, 'bin/curl-arguments'), 'utf8');
+  expect(listed).toContain(`${level}/hooks`);
+  expect(listed).not.toMatch(/token [a-z]|[0-9a-f]{64}/);
+  expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
 });
 
 it('setup.sh stops before it makes a Secret, when Gitea gives no registration token', async () => {
-    const { origin } = await gitea('/orgs/acme', false);
-    const folder = folderWith({});
-    await init(folder, '--gitea', origin);
+  const { origin } = await gitea('/orgs/acme', false);
+  const folder = folderWith({});
+  await init(folder, '--gitea', origin);
 
-    const { code } = await setUp(folder);
+  const { code } = await setUp(folder);
 
-    expect(code).not.toBe(0);
-    expect(existsSync(join(folder, 'bin/applied'))).toBe(false);
+  expect(code).not.toBe(0);
+  expect(existsSync(join(folder, 'bin/applied'))).toBe(false);
 });
 
 it('setup.sh of Sealed Secrets writes sealed files, and no value stands in one', async () => {
-    const { origin } = await gitea('/orgs/acme');
-    const folder = folderWith({});
-    await init(folder, '--gitea', origin, '--secret-tool', 'sealed-secrets');
+  const { origin } = await gitea('/orgs/acme');
+  const folder = folderWith({});
+  await init(folder, '--gitea', origin, '--secret-tool', 'sealed-secrets');
 
-    const { code, output } = await setUp(folder);
+  const { code, output } = await setUp(folder);
 
-    expect(code, output).toBe(0);
-    for (const name of ['gitea-api', 'gitea-runner', 'gitea-runners-serve'])
-      expect(read(folder, `sealed-${name}.yaml`)).toMatchObject([{ kind: 'Secret', metadata: { name } }]);
-    expect(readFileSync(join(folder, 'bin/applied'), 'utf8')).toMatch(/^(apply -f sealed-\S+\n){3}$/);
+  expect(code, output).toBe(0);
+  for (const name of ['gitea-api', 'gitea-runner', 'gitea-runners-serve'])
+    expect(read(folder, `sealed-${name}.yaml`)).toMatchObject([{ kind: 'Secret', metadata: { name } }]);
+  expect(readFileSync(join(folder, 'bin/applied'), 'utf8')).toMatch(/^(apply -f sealed-\S+\n){3}$/);
 });
 
 it.each(['kubectl', 'external-secrets', 'sealed-secrets'])(
-    'setup.sh of %s asks for no registration token that nobody needs',
-    async (tool) => {
-      const { origin } = await gitea('/orgs/acme', false);
-      const folder = folderWith({});
-      await init(folder, '--gitea', origin, '--registration', 'serve', '--secret-tool', tool);
-
-      const { code, output } = await setUp(folder);
-
-      expect(code, output).toBe(0);
-      const written = readdirSync(folder, { recursive: true }).map(String);
-      const texts = written
-        .filter((name) => /yaml$|applied$|store\//.test(name))
-        .map((name) => readFileSync(join(folder, name), 'utf8'));
-      expect(written.join()).not.toMatch(/gitea-runner\.|registration/);
-      expect(texts.join()).toContain('gitea-runners-serve');
-      expect(texts.join()).not.toMatch(/name: gitea-runner\b(?!-)|registration-token/);
-    },
-);
-
-it('setup.sh of External Secrets writes the values for the store, readable for one person', async () => {
-    const { origin } = await gitea('/orgs/acme');
+  'setup.sh of %s asks for no registration token that nobody needs',
+  async (tool) => {
+    const { origin } = await gitea('/orgs/acme', false);
     const folder = folderWith({});
-    await init(folder, '--gitea', origin, '--secret-tool', 'external-secrets', '--secret-store', 'vault');
+    await init(folder, '--gitea', origin, '--registration', 'serve', '--secret-tool', tool);
 
     const { code, output } = await setUp(folder);
 
     expect(code, output).toBe(0);
-    const stored = join(folder, 'for-the-store');
-    expect(readFileSync(join(stored, 'registration-token'), 'utf8')).toBe('registration-of-gitea');
-    expect(statSync(join(stored, 'api-token')).mode & 0o077).toBe(0);
-    expect(read(folder, 'argocd/external-secrets.yaml')).toMatchObject([
-      {
-        kind: 'ExternalSecret',
-        metadata: { name: 'gitea-api', namespace: 'argocd' },
-        spec: {
-          secretStoreRef: { kind: 'ClusterSecretStore', name: 'vault' },
-          target: { template: { data: { token: '{{ index . "token" }}', url: origin } } },
-          data: [{ secretKey: 'token', remoteRef: { key: 'gitea-runners/api-token' } }],
-        },
+    const written = readdirSync(folder, { recursive: true }).map(String);
+    const texts = written
+      .filter((name) => /yaml$|applied$|store\//.test(name))
+      .map((name) => readFileSync(join(folder, name), 'utf8'));
+    expect(written.join()).not.toMatch(/gitea-runner\.|registration/);
+    expect(texts.join()).toContain('gitea-runners-serve');
+    expect(texts.join()).not.toMatch(/name: gitea-runner\b(?!-)|registration-token/);
+  },
+);
+
+it('setup.sh of External Secrets writes the values for the store, readable for one person', async () => {
+  const { origin } = await gitea('/orgs/acme');
+  const folder = folderWith({});
+  await init(folder, '--gitea', origin, '--secret-tool', 'external-secrets', '--secret-store', 'vault');
+
+  const { code, output } = await setUp(folder);
+
+  expect(code, output).toBe(0);
+  const stored = join(folder, 'for-the-store');
+  expect(readFileSync(join(stored, 'registration-token'), 'utf8')).toBe('registration-of-gitea');
+  expect(statSync(join(stored, 'api-token')).mode & 0o077).toBe(0);
+  expect(read(folder, 'argocd/external-secrets.yaml')).toMatchObject([
+    {
+      kind: 'ExternalSecret',
+      metadata: { name: 'gitea-api', namespace: 'argocd' },
+      spec: {
+        secretStoreRef: { kind: 'ClusterSecretStore', name: 'vault' },
+        target: { template: { data: { token: '{{ index . "token" }}', url: origin } } },
+        data: [{ secretKey: 'token', remoteRef: { key: 'gitea-runners/api-token' } }],
       },
-      { metadata: { name: 'gitea-runner', namespace: 'runners' } },
-      { metadata: { name: 'gitea-runners-serve', namespace: 'argocd' } },
-    ]);
+    },
+    { metadata: { name: 'gitea-runner', namespace: 'runners' } },
+    { metadata: { name: 'gitea-runners-serve', namespace: 'argocd' } },
+  ]);
 });

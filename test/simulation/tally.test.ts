@@ -64,37 +64,37 @@ function filled(): { readonly ours: Tally; readonly exact: Tally; readonly all: 
 }
 
 it('one outcome is added up, and its jobs are compared with the exact policy’s', () => {
-    expect(filled().ours).toEqual({
-      breaches: { cap: 1, 'double-spawn': 0, unserved: 1, floor: 0 },
-      examples: { cap: 7, unserved: 7 },
-      waitsMs: [100_000, 20_000, 30_000, 40_000],
-      needless: 2,
-      needlessWarm: 2,
-      exchanged: 3,
-      prunedAtWork: 1,
-      killed: 2,
-      killedAtDefault: 1,
-      capRaces: 5,
-      podCount: 6,
-      overRepository: 2,
-      paired: 4,
-      later: 1,
-      // 61 s; the other one, by 60 s exactly, does not count.
-      earlier: 1,
-    });
+  expect(filled().ours).toEqual({
+    breaches: { cap: 1, 'double-spawn': 0, unserved: 1, floor: 0 },
+    examples: { cap: 7, unserved: 7 },
+    waitsMs: [100_000, 20_000, 30_000, 40_000],
+    needless: 2,
+    needlessWarm: 2,
+    exchanged: 3,
+    prunedAtWork: 1,
+    killed: 2,
+    killedAtDefault: 1,
+    capRaces: 5,
+    podCount: 6,
+    overRepository: 2,
+    paired: 4,
+    later: 1,
+    // 61 s; the other one, by 60 s exactly, does not count.
+    earlier: 1,
+  });
 });
 
 it('one outcome counts as later from more than a minute on', () => {
-    const { exact } = emptyTallies();
-    addOutcome(exact, outcome(waits(60, 60.001)), 1, outcome(waits(0, 0)));
-    expect(exact).toMatchObject({ paired: 2, later: 1, earlier: 0 });
+  const { exact } = emptyTallies();
+  addOutcome(exact, outcome(waits(60, 60.001)), 1, outcome(waits(0, 0)));
+  expect(exact).toMatchObject({ paired: 2, later: 1, earlier: 0 });
 });
 
 it('compares only jobs that both served, and none without an exact outcome', () => {
-    const { exact } = emptyTallies();
-    addOutcome(exact, outcome(waits(100, 100)), 1, outcome(waits(0)));
-    addOutcome(exact, outcome(waits(100, 100)), 1);
-    expect(exact).toMatchObject({ paired: 1, later: 1 });
+  const { exact } = emptyTallies();
+  addOutcome(exact, outcome(waits(100, 100)), 1, outcome(waits(0)));
+  addOutcome(exact, outcome(waits(100, 100)), 1);
+  expect(exact).toMatchObject({ paired: 1, later: 1 });
 });
 
 it('tallies of several blocks are added, and the smallest seed is the example', () => {
@@ -121,50 +121,50 @@ it('tallies of several blocks are added, and the smallest seed is the example', 
 });
 
 it('figures are shares of the CI jobs', () => {
-    const { ours, exact } = filled();
-    expect(figuresOf(ours, exact)).toEqual({
-      prunedAtWork: 250,
-      killedAtDefault: 1,
-      overCap: 1,
-      doubleSpawns: 0,
-      neverServed: 1,
-      p99: 1,
-      later: 25,
-      needless: 50,
-      needlessWarm: 50,
-      beyondLimit: 50,
-      gaps: 0,
-    });
+  const { ours, exact } = filled();
+  expect(figuresOf(ours, exact)).toEqual({
+    prunedAtWork: 250,
+    killedAtDefault: 1,
+    overCap: 1,
+    doubleSpawns: 0,
+    neverServed: 1,
+    p99: 1,
+    later: 25,
+    needless: 50,
+    needlessWarm: 50,
+    beyondLimit: 50,
+    gaps: 0,
+  });
 });
 
 it('figures divide by one job at least', () => {
-    const { ours } = filled();
-    const { 'ours, Gitea alone': none } = emptyTallies();
-    expect(figuresOf({ ...none, prunedAtWork: 1, later: 1, needless: 1 }, ours)).toMatchObject({
-      prunedAtWork: 1000,
-      later: 100,
-      needless: 100,
-      p99: 0,
-    });
+  const { ours } = filled();
+  const { 'ours, Gitea alone': none } = emptyTallies();
+  expect(figuresOf({ ...none, prunedAtWork: 1, later: 1, needless: 1 }, ours)).toMatchObject({
+    prunedAtWork: 1000,
+    later: 100,
+    needless: 100,
+    p99: 0,
+  });
 });
 
 it('figures take a quantile in seconds by rank, of no values 0', () => {
-    const hundred = Array.from({ length: 100 }, (_, i) => (100 - i) * 1000);
-    expect([quantileS(hundred, 0.5), quantileS(hundred, 0.99), quantileS(hundred, 1), quantileS([], 0.5)]).toEqual([
-      51, 100, 100, 0,
-    ]);
+  const hundred = Array.from({ length: 100 }, (_, i) => (100 - i) * 1000);
+  expect([quantileS(hundred, 0.5), quantileS(hundred, 0.99), quantileS(hundred, 1), quantileS([], 0.5)]).toEqual([
+    51, 100, 100, 0,
+  ]);
 });
 
 it('figures compare the 99th percentiles', () => {
-    const { exact } = filled();
-    const all = emptyTallies();
-    const ours = all['ours, live Jobs'];
-    addOutcome(ours, outcome(waits(...Array.from({ length: 200 }, (_, i) => i + 1))), 1);
-    expect(figuresOf(ours, exact).p99).toBe(1.99);
-    expect(figuresOf(exact, ours).p99).toBeCloseTo(100 / 199, 10);
-    const table = formatTable(all, 1, ['ours, live Jobs']);
-    expect(table).toContain('| 199 s |');
-    expect(table).toContain('seeds 1 to 1.');
+  const { exact } = filled();
+  const all = emptyTallies();
+  const ours = all['ours, live Jobs'];
+  addOutcome(ours, outcome(waits(...Array.from({ length: 200 }, (_, i) => i + 1))), 1);
+  expect(figuresOf(ours, exact).p99).toBe(1.99);
+  expect(figuresOf(exact, ours).p99).toBeCloseTo(100 / 199, 10);
+  const table = formatTable(all, 1, ['ours, live Jobs']);
+  expect(table).toContain('| 199 s |');
+  expect(table).toContain('seeds 1 to 1.');
 });
 
 it('the table divides by one job at least', () => {
@@ -204,11 +204,11 @@ it('the table has a column for each policy', () => {
 const good: Figures = { ...figuresOf(emptyTally(), emptyTally()), p99: 1 };
 
 it.each(KIND_NAMES)('good figures keep each bar of %s histories', (kind) => {
-    expect(missedBars(kind, 'ours, live Jobs', good)).toEqual([]);
-    expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
+  expect(missedBars(kind, 'ours, live Jobs', good)).toEqual([]);
+  expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
 });
 
 it.each(Object.keys(good) as (keyof Figures)[])('a bar is missed by %s', (name) => {
-    expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: 30 })).toHaveLength(1);
-    expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
+  expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: 30 })).toHaveLength(1);
+  expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
 });

@@ -11,164 +11,164 @@ const JOBS = '/api/v1/orgs/acme/actions/jobs';
 const RUNNERS = '/api/v1/orgs/acme/actions/runners';
 
 test('an idle look asks the version and one page of jobs and nothing else', async () => {
-    const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
+  const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
 
-    const found = await lookAt(gitea.url);
+  const found = await lookAt(gitea.url);
 
-    expect(found).toEqual({ jobs: [], runners: [] });
-    expect(gitea.seen.map(({ line }) => line).sort()).toEqual(
-      ['/api/v1/version', `${JOBS}?status=queued&status=in_progress&page=1`].sort(),
-    );
+  expect(found).toEqual({ jobs: [], runners: [] });
+  expect(gitea.seen.map(({ line }) => line).sort()).toEqual(
+    ['/api/v1/version', `${JOBS}?status=queued&status=in_progress&page=1`].sort(),
+  );
 });
 
 test('an idle look does not list runners for jobs that are only blocked', async () => {
-    const gitea = await fakeGitea({ jobs: [jobRow(1, 'waiting')] });
+  const gitea = await fakeGitea({ jobs: [jobRow(1, 'waiting')] });
 
-    const found = await lookAt(gitea.url, ACME, { includeBlocked: true });
+  const found = await lookAt(gitea.url, ACME, { includeBlocked: true });
 
-    expect(found.jobs.map(({ status }) => status)).toEqual(['blocked']);
-    expect(gitea.lines()).toEqual([`${JOBS}?status=waiting&status=queued&status=in_progress&page=1`]);
+  expect(found.jobs.map(({ status }) => status)).toEqual(['blocked']);
+  expect(gitea.lines()).toEqual([`${JOBS}?status=waiting&status=queued&status=in_progress&page=1`]);
 });
 
 test('a look at work finds queued, running and completed jobs and the runners in four questions', async () => {
-    const jobs = [
-      jobRow(1, 'completed', { runner_name: 'old' }),
-      jobRow(2, 'in_progress', { runner_name: 'busy' }),
-      jobRow(3),
-      jobRow(4, 'waiting'),
-    ];
-    const gitea = await fakeGitea({
-      jobs,
-      runners: [runnerRow(7, 'busy', { busy: true }), runnerRow(8, 'off', { status: 'offline', ephemeral: false })],
-    });
+  const jobs = [
+    jobRow(1, 'completed', { runner_name: 'old' }),
+    jobRow(2, 'in_progress', { runner_name: 'busy' }),
+    jobRow(3),
+    jobRow(4, 'waiting'),
+  ];
+  const gitea = await fakeGitea({
+    jobs,
+    runners: [runnerRow(7, 'busy', { busy: true }), runnerRow(8, 'off', { status: 'offline', ephemeral: false })],
+  });
 
-    const found = await lookAt(gitea.url);
+  const found = await lookAt(gitea.url);
 
-    expect(found.jobs.map(({ id, status, runner }) => [id, status, runner])).toEqual([
-      [2, 'in_progress', 'busy'],
-      [3, 'queued', undefined],
-      [1, 'completed', 'old'],
-    ]);
-    expect(found.runners).toEqual([
-      { id: 7, name: 'busy', online: true, busy: true, disabled: false, ephemeral: true, labels: [] },
-      { id: 8, name: 'off', online: false, busy: false, disabled: false, ephemeral: false, labels: [] },
-    ]);
-    expect(gitea.lines().toSorted()).toEqual([
-      `${JOBS}?status=completed&sort=id&order=desc&page=1`,
-      `${JOBS}?status=queued&status=in_progress&page=1`,
-      `${RUNNERS}?page=1`,
-    ]);
+  expect(found.jobs.map(({ id, status, runner }) => [id, status, runner])).toEqual([
+    [2, 'in_progress', 'busy'],
+    [3, 'queued', undefined],
+    [1, 'completed', 'old'],
+  ]);
+  expect(found.runners).toEqual([
+    { id: 7, name: 'busy', online: true, busy: true, disabled: false, ephemeral: true, labels: [] },
+    { id: 8, name: 'off', online: false, busy: false, disabled: false, ephemeral: false, labels: [] },
+  ]);
+  expect(gitea.lines().toSorted()).toEqual([
+    `${JOBS}?status=completed&sort=id&order=desc&page=1`,
+    `${JOBS}?status=queued&status=in_progress&page=1`,
+    `${RUNNERS}?page=1`,
+  ]);
 });
 
 test.each([{}, { ahead: true }])(
-    'a look at work reads runners and completed jobs for a warm pool although nothing is queued',
-    async (options) => {
-      const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
-      const target = targetOf(gitea.url);
+  'a look at work reads runners and completed jobs for a warm pool although nothing is queued',
+  async (options) => {
+    const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
+    const target = targetOf(gitea.url);
 
-      const looks = await observe([target, { ...target, key: 'pool', hasPool: true }], { ...OPTIONS, ...options });
+    const looks = await observe([target, { ...target, key: 'pool', hasPool: true }], { ...OPTIONS, ...options });
 
-      expect(looks.get('look')).toEqual({ jobs: [], runners: [] });
-      expect(looks.get('pool')).toMatchObject({ jobs: [{ id: 1, status: 'completed' }], runners: [{ name: 'idle' }] });
-    },
+    expect(looks.get('look')).toEqual({ jobs: [], runners: [] });
+    expect(looks.get('pool')).toMatchObject({ jobs: [{ id: 1, status: 'completed' }], runners: [{ name: 'idle' }] });
+  },
 );
 
 test.each([true, false])(
-    'a look at work reads the runners although nothing is active if a pinned Job lives: %s',
-    async (lives) => {
-      const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
+  'a look at work reads the runners although nothing is active if a pinned Job lives: %s',
+  async (lives) => {
+    const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
 
-      const looks = await observe([targetOf(gitea.url)], { ...OPTIONS, needsRows: () => Promise.resolve(lives) });
+    const looks = await observe([targetOf(gitea.url)], { ...OPTIONS, needsRows: () => Promise.resolve(lives) });
 
-      expect(looks.get('look')?.runners.map(({ name }) => name)).toEqual(lives ? ['idle'] : []);
-    },
+    expect(looks.get('look')?.runners.map(({ name }) => name)).toEqual(lives ? ['idle'] : []);
+  },
 );
 
 test('a look at work lets the later answer win when a job ends between two lists', async () => {
-    const gitea = await fakeGitea({
-      jobs: [jobRow(1, 'in_progress', { runner_name: 'r' })],
-      intercept: ({ query }, response) =>
-        query.get('status') === 'completed' &&
-        json(response, { jobs: [jobRow(1, 'completed', { runner_name: 'r' })], total_count: 1 }),
-    });
+  const gitea = await fakeGitea({
+    jobs: [jobRow(1, 'in_progress', { runner_name: 'r' })],
+    intercept: ({ query }, response) =>
+      query.get('status') === 'completed' &&
+      json(response, { jobs: [jobRow(1, 'completed', { runner_name: 'r' })], total_count: 1 }),
+  });
 
-    const found = await lookAt(gitea.url);
+  const found = await lookAt(gitea.url);
 
-    expect(found.jobs.map(({ id, status }) => [id, status])).toEqual([[1, 'completed']]);
+  expect(found.jobs.map(({ id, status }) => [id, status])).toEqual([[1, 'completed']]);
 });
 
 test('a look at work asks for running jobs once more when an ephemeral runner works and no job names it', async () => {
-    let claimed = false;
-    const gitea = await fakeGitea({
-      jobs: [jobRow(1)],
-      runners: [runnerRow(1, 'quick', { busy: true })],
-      intercept: ({ path, query }, response) => {
-        if (path === RUNNERS) claimed = true;
-        const jobs = [jobRow(1, 'in_progress', { runner_name: 'quick' })];
-        return claimed && query.getAll('status').join() === 'in_progress' && json(response, { jobs, total_count: 1 });
-      },
-    });
+  let claimed = false;
+  const gitea = await fakeGitea({
+    jobs: [jobRow(1)],
+    runners: [runnerRow(1, 'quick', { busy: true })],
+    intercept: ({ path, query }, response) => {
+      if (path === RUNNERS) claimed = true;
+      const jobs = [jobRow(1, 'in_progress', { runner_name: 'quick' })];
+      return claimed && query.getAll('status').join() === 'in_progress' && json(response, { jobs, total_count: 1 });
+    },
+  });
 
-    const found = await lookAt(gitea.url);
+  const found = await lookAt(gitea.url);
 
-    expect(found.jobs.map(({ status, runner }) => [status, runner])).toEqual([['in_progress', 'quick']]);
-    expect(gitea.lines().filter((line) => line.includes('?status=in_progress'))).toHaveLength(1);
+  expect(found.jobs.map(({ status, runner }) => [status, runner])).toEqual([['in_progress', 'quick']]);
+  expect(gitea.lines().filter((line) => line.includes('?status=in_progress'))).toHaveLength(1);
 });
 
 test.each([
-    ['is offline', { status: 'offline', busy: true }],
-    ['is idle', { busy: false }],
-    ['is not ephemeral, so none of ours', { busy: true, ephemeral: false }],
+  ['is offline', { status: 'offline', busy: true }],
+  ['is idle', { busy: false }],
+  ['is not ephemeral, so none of ours', { busy: true, ephemeral: false }],
 ])('a look at work does not ask again for a runner that %s', async (_why, fields) => {
-    const gitea = await fakeGitea({ jobs: [jobRow(1)], runners: [runnerRow(1, 'other', fields)] });
+  const gitea = await fakeGitea({ jobs: [jobRow(1)], runners: [runnerRow(1, 'other', fields)] });
 
-    await lookAt(gitea.url);
+  await lookAt(gitea.url);
 
-    expect(gitea.lines().filter((line) => line.includes('?status=in_progress'))).toEqual([]);
+  expect(gitea.lines().filter((line) => line.includes('?status=in_progress'))).toEqual([]);
 });
 
 test.each([
-    ['1.25.0', 0, 0, 2],
-    ['1.26.4', 0, 0, 2],
-    ['1.27.0', 0, 1, 3],
-    ['1.28.0-rc0', 0, 1, 3],
+  ['1.25.0', 0, 0, 2],
+  ['1.26.4', 0, 0, 2],
+  ['1.27.0', 0, 1, 3],
+  ['1.28.0-rc0', 0, 1, 3],
 ])('Gitea %s: reads attempts so that a claim does not change them', async (version, queued, running, completed) => {
-    const jobs = [
-      jobRow(1, 'queued', { run_attempt: 0 }),
-      jobRow(2, 'in_progress', { run_attempt: 1 }),
-      jobRow(3, 'completed', { run_attempt: 3 }),
-    ];
-    const gitea = await fakeGitea({ version, jobs });
+  const jobs = [
+    jobRow(1, 'queued', { run_attempt: 0 }),
+    jobRow(2, 'in_progress', { run_attempt: 1 }),
+    jobRow(3, 'completed', { run_attempt: 3 }),
+  ];
+  const gitea = await fakeGitea({ version, jobs });
 
-    const found = await lookAt(gitea.url);
+  const found = await lookAt(gitea.url);
 
-    const attempts = Object.fromEntries(found.jobs.map(({ id, attempt }) => [id, attempt]));
-    expect(attempts).toEqual({ 1: queued, 2: running, 3: completed });
+  const attempts = Object.fromEntries(found.jobs.map(({ id, attempt }) => [id, attempt]));
+  expect(attempts).toEqual({ 1: queued, 2: running, 3: completed });
 });
 
 test('versions are what an old Gitea is told about, not the 404 of its missing lists', async () => {
-    const gitea = await fakeGitea({
-      version: '1.24.7',
-      intercept: ({ path }, response) => !path.endsWith('/version') && json(response, {}, 404),
-    });
+  const gitea = await fakeGitea({
+    version: '1.24.7',
+    intercept: ({ path }, response) => !path.endsWith('/version') && json(response, {}, 404),
+  });
 
-    expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-11');
+  expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-11');
 });
 
 test('versions are asked once by a process that looks again, but not remembered when the question failed', async () => {
-    let broken = true;
-    const gitea = await fakeGitea({
-      intercept: ({ path }, response) => broken && path.endsWith('/version') && json(response, {}, 403),
-    });
-    const versions = new Map();
-    const options = { ...OPTIONS, versions };
-    await failureOf(observe([targetOf(gitea.url)], options));
-    broken = false;
+  let broken = true;
+  const gitea = await fakeGitea({
+    intercept: ({ path }, response) => broken && path.endsWith('/version') && json(response, {}, 403),
+  });
+  const versions = new Map();
+  const options = { ...OPTIONS, versions };
+  await failureOf(observe([targetOf(gitea.url)], options));
+  broken = false;
 
-    await observe([targetOf(gitea.url)], options);
-    await observe([targetOf(gitea.url)], options);
+  await observe([targetOf(gitea.url)], options);
+  await observe([targetOf(gitea.url)], options);
 
-    expect(gitea.seen.filter(({ path }) => path === '/api/v1/version')).toHaveLength(2);
+  expect(gitea.seen.filter(({ path }) => path === '/api/v1/version')).toHaveLength(2);
 });
 
 describe('where it asks', () => {
@@ -228,54 +228,54 @@ describe('where it asks', () => {
 });
 
 test('several targets do not mix: equal job ids on two Giteas stay apart', async () => {
-    const one = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'one' })] });
-    const two = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'two' })] });
+  const one = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'one' })] });
+  const two = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'two' })] });
 
-    const looks = await observe([targetOf(one.url, ACME, '1'), targetOf(two.url, ACME, '2')], OPTIONS);
+  const looks = await observe([targetOf(one.url, ACME, '1'), targetOf(two.url, ACME, '2')], OPTIONS);
 
-    expect([...looks].map(([key, { jobs }]) => [key, jobs.map(({ name }) => name)])).toEqual([
-      ['1', ['one']],
-      ['2', ['two']],
-    ]);
+  expect([...looks].map(([key, { jobs }]) => [key, jobs.map(({ name }) => name)])).toEqual([
+    ['1', ['one']],
+    ['2', ['two']],
+  ]);
 });
 
 test('several targets fail together when one fails, with every cause once, in the order of the targets', async () => {
-    const good = await fakeGitea({ jobs: [jobRow(1)] });
-    const bad = await fakeGitea({ version: '1.24.0' });
-    const worse = await fakeGitea({ intercept: (_seen, response) => json(response, {}, 401) });
-    const targets = [bad, good, bad, worse].map(({ url }, index) =>
-      targetOf(url, { kind: 'org', org: `o${index}` }, String(index)),
-    );
+  const good = await fakeGitea({ jobs: [jobRow(1)] });
+  const bad = await fakeGitea({ version: '1.24.0' });
+  const worse = await fakeGitea({ intercept: (_seen, response) => json(response, {}, 401) });
+  const targets = [bad, good, bad, worse].map(({ url }, index) =>
+    targetOf(url, { kind: 'org', org: `o${index}` }, String(index)),
+  );
 
-    const failure = await failureOf(observe(targets, OPTIONS));
+  const failure = await failureOf(observe(targets, OPTIONS));
 
-    expect(failure.message.split('\n')).toEqual([
-      `ask the version of Gitea: GET ${bad.origin}/api/v1/version: this is Gitea 1.24.0, which cannot list jobs. Upgrade it to 1.25.0 or newer.`,
-      `GR-GITEA-01 ask the version of Gitea: GET ${worse.origin}/api/v1/version: Gitea does not accept the token (401). It has 12 characters, and tokens of Gitea have 40: put a valid one into the Secret of authToken.`,
-    ]);
+  expect(failure.message.split('\n')).toEqual([
+    `ask the version of Gitea: GET ${bad.origin}/api/v1/version: this is Gitea 1.24.0, which cannot list jobs. Upgrade it to 1.25.0 or newer.`,
+    `GR-GITEA-01 ask the version of Gitea: GET ${worse.origin}/api/v1/version: Gitea does not accept the token (401). It has 12 characters, and tokens of Gitea have 40: put a valid one into the Secret of authToken.`,
+  ]);
 });
 
 test('several targets share 8 connections to one origin', async () => {
-    let now = 0;
-    let most = 0;
-    const gitea = await fakeGitea({
-      intercept: (_seen, response) => {
-        now += 1;
-        most = Math.max(most, now);
-        response.on('close', () => {
-          now -= 1;
-        });
-        return false;
-      },
-    });
+  let now = 0;
+  let most = 0;
+  const gitea = await fakeGitea({
+    intercept: (_seen, response) => {
+      now += 1;
+      most = Math.max(most, now);
+      response.on('close', () => {
+        now -= 1;
+      });
+      return false;
+    },
+  });
 
-    await observe(
-      Array.from({ length: 40 }, (_, index) => targetOf(gitea.url, { kind: 'org', org: `o${index}` }, String(index))),
-      OPTIONS,
-    );
+  await observe(
+    Array.from({ length: 40 }, (_, index) => targetOf(gitea.url, { kind: 'org', org: `o${index}` }, String(index))),
+    OPTIONS,
+  );
 
-    expect(most).toBeLessThanOrEqual(8);
-    expect(gitea.lines()).toHaveLength(40);
+  expect(most).toBeLessThanOrEqual(8);
+  expect(gitea.lines()).toHaveLength(40);
 });
 
 test("the version is read again with a group's own token after the token of another group was refused", async () => {

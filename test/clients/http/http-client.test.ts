@@ -78,16 +78,15 @@ test.each(['another port', 'another scheme'])('redirects to %s never reach it', 
     reached.push(incoming.headers.authorization);
     response.end('caught');
   });
+  const target = kind === 'another port' ? other.origin : `https://127.0.0.1:${other.port}`;
   const server = await serve((_incoming, response) => {
-    response
-      .writeHead(302, { location: kind === 'another port' ? `${other.origin}/` : `https://127.0.0.1:${other.port}/` })
-      .end();
+    response.writeHead(302, { location: `${target}/` }).end();
   });
 
   const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
 
   expect(failure.message).toBe(
-    `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it.`,
+    `read it: GET ${server.origin}/path: a redirect (302) to ${target}, another server, which is not followed. That is a login page, as a rule: let what stands before the API pass it without a login.`,
   );
   expect(reached).toEqual([]);
 });

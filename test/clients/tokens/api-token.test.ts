@@ -31,57 +31,57 @@ const failure = async (promise: Promise<unknown>): Promise<Failure> => {
 };
 
 it('the API token of a group is read from the folder of its namespace before the shared one', async () => {
-    mount('runners/gitea-api', { token: SECRET, url: 'https://gitea.example.com' });
-    mount('gitea-api', { token: 'other', url: 'https://gitea.example.com' });
+  mount('runners/gitea-api', { token: SECRET, url: 'https://gitea.example.com' });
+  mount('gitea-api', { token: 'other', url: 'https://gitea.example.com' });
 
-    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
 });
 
 it('the API token of a group is read from the shared folder, with the line end cut off, through the links of a Secret volume', async () => {
-    mount('gitea-api/..data', { token: `${SECRET}\n`, url: 'https://gitea.example.com/\n' });
-    for (const key of ['token', 'url']) symlinkSync(join('..data', key), join(dir, 'gitea-api', key));
+  mount('gitea-api/..data', { token: `${SECRET}\n`, url: 'https://gitea.example.com/\n' });
+  for (const key of ['token', 'url']) symlinkSync(join('..data', key), join(dir, 'gitea-api', key));
 
-    expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
+  expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
 });
 
 it('the API token of a group is taken from GITEA_TOKEN when a person runs the program', async () => {
-    const token = await find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com/' });
+  const token = await find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com/' });
 
-    expect(token.headerFor(HERE)).toBe(`token ${SECRET}`);
+  expect(token.headerFor(HERE)).toBe(`token ${SECRET}`);
 });
 
 it('the API token of a group fails with exit 1 when it is nowhere', async () => {
-    expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-01' });
+  expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-01' });
 });
 
 it.each(['', ' ', '\n', 'two words', 'line\nfeed', 'umläut', 'x'.repeat(5000)])(
-    'the API token of a group fails with exit 1 when it is %j',
-    async (token) => {
-      mount('gitea-api', { token, url: 'https://gitea.example.com' });
+  'the API token of a group fails with exit 1 when it is %j',
+  async (token) => {
+    mount('gitea-api', { token, url: 'https://gitea.example.com' });
 
-      expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-06' });
-    },
+    expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-06' });
+  },
 );
 
 it('the API token of a group is refused with the name of what binds it', async () => {
-    const url = 'https://gitea.example.org';
-    mount('gitea-api', { token: SECRET, url });
+  const url = 'https://gitea.example.org';
+  mount('gitea-api', { token: SECRET, url });
 
-    const byHand = await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }));
+  const byHand = await failure(find({ GITEA_TOKEN: SECRET, GITEA_URL: url }));
 
-    expect(byHand).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
+  expect(byHand).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
   expect((await failure(find())).message).toContain(`it is bound to ${url}, as key url of Secret gitea-api says, but`);
-    expect(byHand.message).toContain(`it is bound to ${url}, as the environment variable GITEA_URL says, but`);
+  expect(byHand.message).toContain(`it is bound to ${url}, as the environment variable GITEA_URL says, but`);
 });
 
 it('the API token of a group is refused with exit 3 when its Secret binds it to nothing', async () => {
-    mount('gitea-api', { token: SECRET });
+  mount('gitea-api', { token: SECRET });
 
-    expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
 });
 
 it('the API token of a group is refused with exit 3 when GITEA_TOKEN comes without GITEA_URL', async () => {
-    expect(await failure(find({ GITEA_TOKEN: SECRET }))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  expect(await failure(find({ GITEA_TOKEN: SECRET }))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
 });
 
 describe('the registration Secret', () => {
@@ -159,38 +159,38 @@ describe('a token', () => {
 const URL_HERE = 'https://gitea.example.com';
 const ELSEWHERE = 'https://other.example.com';
 const findBound = (url: string | undefined, name = 'gitea-api') =>
-    findToken(group, {
-      secretsDir: dir,
-      env: {},
-      boundTo: (namespace, secret) => (namespace === 'runners' && secret === name ? url : undefined),
-    });
+  findToken(group, {
+    secretsDir: dir,
+    env: {},
+    boundTo: (namespace, secret) => (namespace === 'runners' && secret === name ? url : undefined),
+  });
 
 it('a binding of the policy takes the place of the key url', async () => {
-    mount('gitea-api', { token: SECRET });
+  mount('gitea-api', { token: SECRET });
 
-    expect((await findBound(`${URL_HERE}/`)).headerFor(HERE)).toBe(`token ${SECRET}`);
-    expect(await failure(findBound(undefined))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
-    expect(await failure(findBound(URL_HERE, 'other'))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  expect((await findBound(`${URL_HERE}/`)).headerFor(HERE)).toBe(`token ${SECRET}`);
+  expect(await failure(findBound(undefined))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
+  expect(await failure(findBound(URL_HERE, 'other'))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
 });
 
 it.each([
-    ['of another Gitea', undefined, ELSEWHERE],
-    ['of another path', undefined, `${URL_HERE}/gitea`],
-    ['of another Gitea than the key url', URL_HERE, ELSEWHERE],
-    ['of the right Gitea, but the key url is of another one', ELSEWHERE, URL_HERE],
+  ['of another Gitea', undefined, ELSEWHERE],
+  ['of another path', undefined, `${URL_HERE}/gitea`],
+  ['of another Gitea than the key url', URL_HERE, ELSEWHERE],
+  ['of the right Gitea, but the key url is of another one', ELSEWHERE, URL_HERE],
 ])('a binding %s refuses the group, and nothing is sent', async (_, key, url) => {
-    mount('gitea-api', { token: SECRET, ...(key !== undefined && { url: key }) });
+  mount('gitea-api', { token: SECRET, ...(key !== undefined && { url: key }) });
 
-    expect(await failure(findBound(url))).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
+  expect(await failure(findBound(url))).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
 });
 
 it('a binding of the registration Secret holds for its token', async () => {
-    mount('gitea-api', { token: SECRET, url: URL_HERE });
+  mount('gitea-api', { token: SECRET, url: URL_HERE });
 
-    expect(await failure(findBound(ELSEWHERE, 'gitea-runner'))).toMatchObject({
-      exit: 3,
-      code: 'GR-TOKEN-07',
-      message: expect.stringContaining('the policy (tokenBindings), for Secret gitea-runner names another Gitea'),
-    });
-    expect((await findBound(URL_HERE, 'gitea-runner')).headerFor(HERE)).toBe(`token ${SECRET}`);
+  expect(await failure(findBound(ELSEWHERE, 'gitea-runner'))).toMatchObject({
+    exit: 3,
+    code: 'GR-TOKEN-07',
+    message: expect.stringContaining('the policy (tokenBindings), for Secret gitea-runner names another Gitea'),
+  });
+  expect((await findBound(URL_HERE, 'gitea-runner')).headerFor(HERE)).toBe(`token ${SECRET}`);
 });

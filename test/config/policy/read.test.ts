@@ -29,51 +29,51 @@ it.each([`${HEAD}spec: {}\n`, JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha
 const AT = 'policy.yaml:4:3:';
 const LISTED = 'gitea-runners schema --kind RunnerPolicy lists the known ones';
 it.each<[string, string]>([
-    [`${HEAD}spec:\n  image: []\n`, `${AT} spec.image: unknown field; did you mean "images"?`],
-    [`${HEAD}spec:\n  colour: red\n`, `${AT} spec.colour: unknown field; ${LISTED}`],
-    [
-      `${HEAD}spec:\n  namespaces:\n    - name: a\n      scope: [global]\n`,
-      'policy.yaml:6:7: spec.namespaces[0].scope: unknown field; did you mean "scopes"?',
-    ],
-    [`${HEAD}spec:\n  images: x\n`, `${AT} spec.images: must be a list, not the string "x"; write "images: [x]"`],
-    [HEAD, 'policy.yaml:1:1: spec: is required: a mapping'],
-    [
-      `${HEAD.replace('RunnerPolicy', 'RunnerGroup')}spec: {}\n`,
-      'policy.yaml:2:1: kind: must be RunnerPolicy, not the string "RunnerGroup"',
-    ],
-    [
-      `${HEAD.replace('v1alpha1', 'v1')}spec: {}\n`,
-      'policy.yaml:1:1: apiVersion: must be gitea.bpg.pw/v1alpha1, not the string "gitea.bpg.pw/v1"',
-    ],
-    [
-      `${HEAD}spec:\n  images: []\n  images: [docker.io/x]\n`,
-      'policy.yaml:5:3: is no valid YAML: the key "images" is already in its mapping',
-    ],
-    [`${HEAD}spec: {}\n---\n${HEAD}spec: {}\n`, 'policy.yaml: has 2 documents; a policy is exactly one'],
-    ['', 'policy.yaml: has 0 documents; a policy is exactly one'],
-    [`${HEAD}spec: {__proto__: {}}\n`, `policy.yaml:3:8: spec.__proto__: unknown field; ${LISTED}`],
-    [
-      `${HEAD}spec:\n  namespaces: [{name: a, scopes: ['acme']}]\n`,
-      'policy.yaml:4:35: spec.namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"',
-    ],
-    [
-      `${HEAD}spec:\n  tokenBindings: [{namespace: a, secret: b, url: 'https://x?y'}]\n`,
-      'policy.yaml:4:45: spec.tokenBindings[0].url: must be the base URL of a Gitea: http or https, without credentials, query or fragment; got the string "https://x?y"',
-    ],
+  [`${HEAD}spec:\n  image: []\n`, `${AT} spec.image: unknown field; did you mean "images"?`],
+  [`${HEAD}spec:\n  colour: red\n`, `${AT} spec.colour: unknown field; ${LISTED}`],
+  [
+    `${HEAD}spec:\n  namespaces:\n    - name: a\n      scope: [global]\n`,
+    'policy.yaml:6:7: spec.namespaces[0].scope: unknown field; did you mean "scopes"?',
+  ],
+  [`${HEAD}spec:\n  images: x\n`, `${AT} spec.images: must be a list, not the string "x"; write "images: [x]"`],
+  [HEAD, 'policy.yaml:1:1: spec: is required: a mapping'],
+  [
+    `${HEAD.replace('RunnerPolicy', 'RunnerGroup')}spec: {}\n`,
+    'policy.yaml:2:1: kind: must be RunnerPolicy, not the string "RunnerGroup"',
+  ],
+  [
+    `${HEAD.replace('v1alpha1', 'v1')}spec: {}\n`,
+    'policy.yaml:1:1: apiVersion: must be gitea.bpg.pw/v1alpha1, not the string "gitea.bpg.pw/v1"',
+  ],
+  [
+    `${HEAD}spec:\n  images: []\n  images: [docker.io/x]\n`,
+    'policy.yaml:5:3: is no valid YAML: the key "images" is already in its mapping',
+  ],
+  [`${HEAD}spec: {}\n---\n${HEAD}spec: {}\n`, 'policy.yaml: has 2 documents; a policy is exactly one'],
+  ['', 'policy.yaml: has 0 documents; a policy is exactly one'],
+  [`${HEAD}spec: {__proto__: {}}\n`, `policy.yaml:3:8: spec.__proto__: unknown field; ${LISTED}`],
+  [
+    `${HEAD}spec:\n  namespaces: [{name: a, scopes: ['acme']}]\n`,
+    'policy.yaml:4:35: spec.namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"',
+  ],
+  [
+    `${HEAD}spec:\n  tokenBindings: [{namespace: a, secret: b, url: 'https://x?y'}]\n`,
+    'policy.yaml:4:45: spec.tokenBindings[0].url: must be the base URL of a Gitea: http or https, without credentials, query or fragment; got the string "https://x?y"',
+  ],
 ])('told with its place: %j', (text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
+  expect(problemsOf(text)).toEqual([problem]);
 });
 
 it('a policy file is not read when it is too large, no UTF-8, a folder, or not there', () => {
-    const folder = folderWith({ 'large.yaml': ' '.repeat(MOST_POLICY_BYTES + 1) });
-    mkdirSync(join(folder, 'folder'));
-    const told = ['large.yaml', 'folder', 'none'].map((name) => readPolicyFile(join(folder, name)));
+  const folder = folderWith({ 'large.yaml': ' '.repeat(MOST_POLICY_BYTES + 1) });
+  mkdirSync(join(folder, 'folder'));
+  const told = ['large.yaml', 'folder', 'none'].map((name) => readPolicyFile(join(folder, name)));
 
-    expect(told).toEqual([
-      { problems: [expect.stringMatching(/large\.yaml: has more than 1048576 bytes$/)] },
-      { problems: [expect.stringMatching(/folder: cannot be read: it is a folder \(EISDIR\)$/)] },
-      { problems: [expect.stringMatching(/none: cannot be read: no such file \(ENOENT\)$/)] },
-    ]);
+  expect(told).toEqual([
+    { problems: [expect.stringMatching(/large\.yaml: has more than 1048576 bytes$/)] },
+    { problems: [expect.stringMatching(/folder: cannot be read: it is a folder \(EISDIR\)$/)] },
+    { problems: [expect.stringMatching(/none: cannot be read: no such file \(ENOENT\)$/)] },
+  ]);
 });
 
 describe('the bounds of a policy file', () => {
