@@ -1,7 +1,7 @@
 /** Tests which files are policy files, and the messages about others. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { policyFieldRows } from '../../../packaging/field-tables.ts';
 import {
   MOST_POLICY_BYTES,
