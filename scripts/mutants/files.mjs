@@ -70,14 +70,14 @@ const SERVE = {
 /**
  * Pages of Gitea's lists, who leads, what a policy covers, and what people may see. `-- --edges`
  * Mutants of these are not judged yet, and most of their tests wait for sockets: the other files of src/clients/gitea and src/clients/http;
- * policy-schema.ts of src/config/policy, which is made as it is loaded, so that each mutant would meet every test; watch.ts of src/clients/kubernetes; leader.ts, looks/giteas.ts and looks/poller.ts of src/serve; view.ts of src/page.
+ * platform.ts of src/manifests, made-job.ts and platform-app.ts of src/plan, which tests also start in processes of their own; watch.ts of src/clients/kubernetes; leader.ts, looks/giteas.ts and looks/poller.ts of src/serve; view.ts of src/page.
  * @type {Subject}
  */
 const EDGES = {
   mutated: [
     /^src\/clients\/gitea\/paging\.ts$/,
     /^src\/clients\/kubernetes\/lease\.ts$/,
-    /^src\/config\/policy\/(?!policy-schema)[\w-]+\.ts$/,
+    /^src\/config\/policy\/[\w-]+\.ts$/,
     /^src\/page\/rights\.ts$/,
   ],
   cheap: [
@@ -86,9 +86,12 @@ const EDGES = {
     /^test\/config\/policy\/(?!attacks|commands|namespaces|workloads)[\w-]+\.test\.ts$/,
     /^test\/page\/rights\.test\.ts$/,
   ],
-  quick: [/^test\/config\/policy\/(?:commands|namespaces|workloads)\.test\.ts$/],
+  quick: [/^test\/config\/policy\/(?:commands|namespaces|workloads)\.test\.ts$/, /^test\/serve\/policy\.test\.ts$/],
   all: [],
-  folders: ['src/clients', 'src/config/policy', 'src/page', 'test/clients', 'test/config/policy', 'test/page'],
+  folders: [
+    ...['src/clients', 'src/config/policy', 'src/page'],
+    ...['test/clients', 'test/config/policy', 'test/page', 'test/serve'],
+  ],
 };
 
 const SUBJECT = { serve: SERVE, edges: EDGES }[process.env.MUTANTS_SUBJECT ?? ''] ?? PLANNER;

@@ -7,7 +7,7 @@ import { changesOf, neighbours, secondFirst } from './operators.mjs';
  * @typedef {object} Mutant
  * @property {string} address `file · function · operator · nth`: the nth such change in the functions of that name
  * @property {string} line where, and the source text that is changed
- * @property {boolean} atLoad true outside of all functions: the value is worked out when the module is loaded
+ * @property {boolean} atLoad true outside of all functions: the value is worked out when the module is loaded. In a file whose constants are derived, in the functions of constants, too
  * @property {Node} node
  * @property {string} text what stands instead of the node
  * @property {Node} [before] the statement before which this one runs instead of after it
@@ -44,6 +44,9 @@ function nameOf(node, parent) {
 /** Files whose statements and sources change places, too. Most such mutants of other files have not been judged. */
 const SWAPPED = /^src\/planner\/(?:allot|back-off|idle|judge|limits|traces)\.ts$/;
 
+/** Files whose constants are made of one another as they are loaded, by functions that are constants, too. */
+const DERIVED = /^src\/config\/policy\/policy-schema\.ts$/;
+
 /** The second of two sources is first, or of two statements. @type {(node: Node, around: import('./operators.mjs').Around, place: { isSwapped: boolean, isLink: boolean }) => object[]} */
 function swapsOf(node, around, { isSwapped, isLink }) {
   if (!isSwapped) return [];
@@ -59,11 +62,12 @@ export function mutantsOf(file, source) {
   const counts = new Map();
   const found = [];
   const isSwapped = SWAPPED.test(file);
+  const ofTests = DERIVED.test(file) ? ['FunctionDeclaration'] : FUNCTIONS;
   const walk = (node, parent, place) => {
     const name = nameOf(node, parent);
     const within = {
       name: name ?? place.name,
-      atLoad: place.atLoad && !FUNCTIONS.includes(node.type),
+      atLoad: place.atLoad && !ofTests.includes(node.type),
       isChain:
         node.type === 'ChainExpression' || (place.isChain && parent?.callee !== undefined && parent.callee === node),
     };
@@ -120,6 +124,7 @@ function constantAround(body, node) {
  * @type {(file: string, source: string, firstId: number) => string}
  */
 export function instrument(file, source, firstId) {
+  const text = (node) => source.slice(node.start, node.end);
   const at = new Map();
   /** Statements that run earlier, by the one that they pass, and the numbers of their mutants by themselves. */
   const moved = new Map();
@@ -154,7 +159,9 @@ export function instrument(file, source, firstId) {
   };
   const { body } = parseAst(source, { lang: 'ts' });
   const constants = new Set(mutants.flatMap(({ atLoad, node }) => (atLoad ? constantAround(body, node) : [])));
-  const again = [...constants].map(({ start }) => start);
+  const again = [...constants, ...(DERIVED.test(file) ? madeOf([...constants], body, text) : [])].map(
+    ({ start }) => start,
+  );
   let out = '';
   let end = 0;
   const anew = [];
@@ -170,5 +177,19 @@ export function instrument(file, source, firstId) {
     end = statement.end;
   }
   out += source.slice(end);
-  return anew.length === 0 ? out : `${out}\n__mutant.onSwitch(() => {\n${anew.join('\n')}\n});\n`;
+  const range = `${firstId}, ${firstId + mutants.length}`;
+  return anew.length === 0 ? out : `${out}\n__mutant.onSwitch(${range}, () => {\n${anew.join('\n')}\n});\n`;
+}
+
+/** The constants that name one of these, or one another. @type {(constants: Node[], body: Node[], text: (node: Node) => string) => Node[]} */
+function madeOf(constants, body, text) {
+  const names = constants.map(({ declarations: [only] }) => only.id.name);
+  return body.flatMap(({ declaration, ...statement }) => {
+    const constant = declaration ?? statement;
+    const [{ id, init } = {}] = constant.declarations ?? [];
+    if (constant.kind !== 'const' || id.type !== 'Identifier' || constants.includes(constant)) return [];
+    if (!names.some((name) => new RegExp(`\\b${name}\\b`).test(text(init)))) return [];
+    names.push(id.name);
+    return [constant];
+  });
 }

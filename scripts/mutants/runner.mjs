@@ -38,14 +38,16 @@ function mutant(id) {
   reached?.add(id);
   return id === active;
 }
-mutant.onSwitch = (work) => {
-  loaded.push(work);
+/** Works out the constants of a file again for its mutants, which have the numbers from `first` to `end`. */
+mutant.onSwitch = (first, end, work) => {
+  loaded.push({ work, isOf: (id) => first <= id && id < end });
 };
 globalThis.__mutant = mutant;
 
 function throwSwitch(id) {
+  const before = active;
   active = id;
-  for (const work of loaded) work();
+  for (const { work, isOf } of loaded) if (isOf(id) || isOf(before)) work();
 }
 
 // vitest listens to the signal of a test once per run, and one test has many runs here.

@@ -162,6 +162,8 @@ it('policyDefaults answers with the same function while nothing changes, and whi
   expect(defaults()).toBe(first);
   rmSync(file);
   expect(defaults()).toBe(first);
+  writeFileSync(file, policyYaml('{defaults: {labels: ["a:host"]}}'));
+  expect(defaults()).toBe(first);
   writeFileSync(file, policyYaml('{defaults: {labels: ["a:host"]}, images: []}'));
   expect(defaults()).not.toBe(first);
   writeFileSync(file, policyYaml('{}'));
