@@ -1,10 +1,10 @@
 /** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
 import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
-import { tokenSecrets } from '../config/runnergroup/paths.ts';
 import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
 import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { tokenJudge, tokenSecrets } from '../config/runnergroup/secrets.ts';
 import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
 import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
@@ -18,12 +18,12 @@ const TOO_MANY =
   `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
   'over several Applications';
 
-/** Undefined when no group has a podTemplate or a securityProfile. */
+/** Undefined when no group has a podTemplate or a securityProfile, or takes a token of another one into its pod. */
 export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>) {
-  if (!groups.some(hasOwnPod)) return undefined;
+  const lateProblems = [...groupBy(groups, ({ namespace }) => namespace).values()].flatMap(takenTokens);
+  if (lateProblems.length === 0 && !groups.some(hasOwnPod)) return undefined;
   const { finalPod } = await import('./final-pods.ts');
   const secrets = secretsByNamespace(groups);
-  const lateProblems: LateProblem[] = [];
   let characters = 0;
   let isTooLong = false;
   return {
@@ -33,13 +33,14 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
       if ('pod' in final) {
         characters += JSON.stringify(group.podTemplate ?? {}).length;
         if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
-        if (lateProblems.length === 0)
+        if (!isTooLong)
           lateProblems.push(late(group, { path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' }));
         isTooLong = true;
         return ours;
       }
       lateProblems.push(
-        ...final.faults.slice(0, MOST_PROBLEMS - lateProblems.length).map((fault) => late(group, fault)),
+        // At least one, so that the group counts as faulty.
+        ...final.faults.slice(0, Math.max(1, MOST_PROBLEMS - lateProblems.length)).map((fault) => late(group, fault)),
       );
       return ours;
     },
@@ -64,6 +65,18 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
 /** Makes the problem of a RunnerGroup from a fault of its size. */
 function late(group: RunnerGroup, fault: Omit<LateProblem, 'group'>): LateProblem {
   return { ...fault, group: baseOf(group), path: writtenPath(group, fault.path) };
+}
+
+/** @param groups all of one namespace. A group with such a problem of its own has been told by its reader */
+function takenTokens(groups: readonly RunnerGroup[]): readonly LateProblem[] {
+  const holders = groups.map(({ name, manifest: { spec } }) => ({ spec, of: ` of RunnerGroup ${name}` }));
+  const judge = tokenJudge(holders);
+  return groups.flatMap((group, index) => {
+    const spec = holders[index]?.spec;
+    const faults = judge(spec);
+    const isOwn = faults.length > 0 && tokenJudge([{ spec, of: '' }])(spec).length > 0;
+    return isOwn ? [] : faults.map((fault): LateProblem => ({ group, ...fault, code: 'GR-INPUT-06' }));
+  });
 }
 
 /** Makes the pods that `generate` would make. Of two groups with one name the first one counts. */

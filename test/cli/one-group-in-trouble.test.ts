@@ -61,6 +61,11 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       '  resources: {requests: {cpu: 2}}\n  podTemplate: {spec: {containers: [{name: runner, resources: {limits: {cpu: 1}}}]}}\n',
       /bad\.yaml:14:26: spec\.resources\.requests\.cpu: is 2, more than its limit 1: .*GR-INPUT-06/,
     ],
+    [
+      'the API token of another group as the secret of its cache',
+      '  cache: {url: "http://c:1", secretRef: {name: good-api, key: token}}\n',
+      /bad\.yaml:15:30: spec\.cache\.secretRef: is a token of Gitea of RunnerGroup good; .*GR-INPUT-06/,
+    ],
   ])('a group whose spec has %s keeps its Jobs, and generate plans the others', async (_, spec, why) => {
     const { env, folder } = await stage({ badSpec: spec });
 

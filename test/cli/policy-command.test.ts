@@ -11,7 +11,7 @@ import { runnerGroup } from '../support/runner-group.ts';
 const HEAD = 'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\n';
 const SPEC =
   'spec: {scope: org, org: acme, gitea: {url: "https://gitea.example.com"}, maxActiveRunners: 1, containerMode: host, ' +
-  'labels: ["a:host"], image: IMAGE, authToken: {secretRef: {name: a, key: b}}, registrationToken: {secretRef: {name: a, key: b}}}';
+  'labels: ["a:host"], image: IMAGE, authToken: {secretRef: {name: a, key: b}}, registrationToken: {secretRef: {name: a, key: c}}}';
 
 function policyFile(spec: string): string {
   return join(folderWith({ 'policy.yaml': `${HEAD}spec: ${spec}\n` }), 'policy.yaml');

@@ -111,8 +111,6 @@ async function warningsFor(spec: Readonly<Record<string, unknown>>): Promise<rea
     .map((line) => line.replace(/^ci\.yaml:1:\d+: warning: /, ''));
 }
 
-const KEY = { secretRef: { name: 'gitea', key: 'token' } };
-
 describe('a warning tells of', () => {
   it.each<[text: string, spec: Readonly<Record<string, unknown>>]>([
     [
@@ -126,10 +124,6 @@ describe('a warning tells of', () => {
     ['spec.image: the image registry:5000/runner has no fixed version', { image: 'registry:5000/runner' }],
     ['spec.labels: the image node has no fixed version', { labels: ['x:docker://node'] }],
     ['spec.gitea: plain http: tokens travel unencrypted', { gitea: { url: 'http://gitea.example.com' } }],
-    [
-      'spec.registrationToken: is the same key of the same Secret as authToken',
-      { registrationToken: KEY, authToken: KEY },
-    ],
     [
       'spec.limits: needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}" [GR-WARN-12]',
       { limits: [{ per: 'repository', max: 1 }] },

@@ -5,10 +5,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { formatProblem } from '../../src/config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { withImages } from '../../src/config/runnergroup/to-runner-group.ts';
 import { podTemplate, templateHash } from '../../src/manifests/app.ts';
-import { podsOf } from '../../src/plan/group-pods.ts';
+import { podsOf, problemsOfPods } from '../../src/plan/group-pods.ts';
 import { finishOwn, podProblem } from '../../src/plan/own-pod.ts';
 import { FULL_TEMPLATE } from '../config/pods/full-template.ts';
 import { readFiles } from '../support/group-files.ts';
@@ -69,6 +70,73 @@ it.each(['secretRef: {name: kept, key: k}', 'name: kept\n    key: k'])(
     expect(podProblem(group as RunnerGroup)).toMatch(/Secret/);
   },
 );
+
+const PROBLEM_OF_B = /^b\.yaml:\d+:\d+: (.*) \[GR-INPUT-06\]$/;
+const OF_A = 'is a token of Gitea of RunnerGroup a; CI jobs could read it, so name another key';
+const CACHE = '  cache: {url: "http://c:1", secretRef: {name: NAME, key: token}}\n';
+
+/** Problems of group b beside group a of the same namespace, whose Secrets are a-runner and a-api. */
+async function besideOther(spec: string, tokens: Readonly<Record<string, string>> = {}) {
+  const textOf = (name: string, more = '') =>
+    groupYaml(GITEA, more, name)
+      .replace('{name: gitea-runner,', `{name: ${name}-runner,`)
+      .replace('gitea-api', `${name}-api`);
+  const b = Object.entries(tokens).reduce((text, [from, to]) => text.replace(from, to), textOf('b', spec));
+  const { groups, sources } = await readFiles({ 'a.yaml': textOf('a'), 'b.yaml': b });
+  const problems = await problemsOfPods(groups, sources);
+  return problems.map((problem) => PROBLEM_OF_B.exec(formatProblem(problem))?.[1]);
+}
+
+describe('no Secret of a spec brings the token of another group into a pod', () => {
+  it.each<[string, string, Readonly<Record<string, string>>, string]>([
+    [
+      'the registration token as secret of the cache',
+      CACHE.replace('NAME', 'a-runner'),
+      {},
+      `spec.cache.secretRef: ${OF_A}`,
+    ],
+    ['the API token as secret of the cache', CACHE.replace('NAME', 'a-api'), {}, `spec.cache.secretRef: ${OF_A}`],
+    [
+      'its Secret as login of the proxy',
+      '  proxy: {http: "http://p:1", secretRef: {name: a-runner}}\n',
+      {},
+      'spec.proxy.secretRef.name: is a Secret with a token of Gitea of RunnerGroup a; CI jobs could read it, so use another Secret',
+    ],
+    [
+      'the API token as registration token',
+      '',
+      { 'b-runner': 'a-api' },
+      'spec.registrationToken: is the API token of RunnerGroup a, which no pod may hold: name the key with the registration token',
+    ],
+    [
+      'the API token as registration token, in the older spelling',
+      '',
+      { '{secretRef: {name: b-runner, key: token}}': '{name: a-api, key: token}' },
+      'spec.registrationToken: is the API token of RunnerGroup a, which no pod may hold: name the key with the registration token',
+    ],
+  ])('a RunnerGroup may not name, of another one, %s', async (_, spec, tokens, problem) => {
+    expect(await besideOther(spec, tokens)).toEqual([problem]);
+  });
+
+  it.each<[string, string, Readonly<Record<string, string>>]>([
+    ['another key of the Secret', CACHE.replace('NAME, key: token', 'a-runner, key: cache'), {}],
+    ['the same registration token', '', { 'b-runner': 'a-runner' }],
+    ['the same API token', '', { 'b-api': 'a-api' }],
+    ['a registration token that no pod gets', '  registration: {by: serve}\n', { 'b-runner': 'a-api' }],
+  ])('a RunnerGroup may name %s', async (_, spec, tokens) => {
+    expect(await besideOther(spec, tokens)).toEqual([]);
+  });
+
+  it('more than 1,000 groups that take the token of another one are all faulty', async () => {
+    const one = await read(CACHE.replace('NAME', 'a-api'));
+    const a = { ...(await read('')), name: 'a', manifest: { spec: { authToken: { name: 'a-api', key: 'token' } } } };
+    const groups = [a, ...Array.from({ length: 1_100 }, (_, index) => ({ ...one, name: `g${index}` }))];
+
+    const faulty = await (await podsOf({ groups, sources: new Map() }))?.faulty();
+
+    expect(faulty?.size).toBe(1_100);
+  });
+});
 
 it('the hash of the template changes with the podTemplate', async () => {
   const hashes = await Promise.all(['', TEMPLATE, TEMPLATE.replace('ssd', 'hdd')].map(hashOf));

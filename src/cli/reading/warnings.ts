@@ -56,18 +56,15 @@ const NO_REQUESTS =
 const NOT_BOUND =
   'needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}"';
 const UNUSED = 'is not used, because serve registers: remove it, and its Secret when no other group names it';
-const ONE_KEY =
-  'is the same key of the same Secret as authToken: an API token registers no runner. Name the key with the registration token';
 
 function warningsIn(group: RunnerGroup): readonly Warning[] {
-  const { authToken, fairness, giteaUrl, image, labels, limits, registration, registrationToken } = group;
+  const { fairness, giteaUrl, image, labels, limits, registration } = group;
   const isForeign = ({ name, text }: (typeof labels)[number]) => /Windows|macOS/.test(machineOf(name, text) ?? '');
   const foreignLabels = labels.filter(isForeign).map(({ name }) => name);
   const foreign = `runners are Linux pods, and jobs with runs-on ${foreignLabels.join(', ')} would run there: remove the label`;
   const forgejo = `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`;
   const isPerJob = limits.some(dependsOnJob);
   const needsBound = registration.for === 'scope' && (isPerJob || fairness === 'per-repository');
-  const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
   // Traffic on one machine, or within the cluster, is not visible to others.
   const isHere = /^(?:localhost|127\..*|\[::1\]|.*\.svc(?:\..*)?)$/.test(hostname);
@@ -83,7 +80,6 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
     ...warnIf(/forgejo/i.test(image), 'image', 'GR-WARN-09', forgejo),
     ...warnIf(needsBound, isPerJob ? 'limits' : 'fairness', 'GR-WARN-12', NOT_BOUND),
     ...warnIf(isTokenUnused, 'registrationToken', 'GR-WARN-13', UNUSED),
-    ...warnIf(isOneKey, 'registrationToken', 'GR-WARN-04', ONE_KEY),
   ];
 }
 

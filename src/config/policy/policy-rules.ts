@@ -13,10 +13,11 @@ import {
   type TemplateFault,
   type Value,
 } from '../pods/pod-schema.ts';
-import { otherSecrets, pathText, valueAt } from '../runnergroup/paths.ts';
+import { pathText, valueAt } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import { mostAskedOf } from '../runnergroup/resource-requests.ts';
 import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { otherSecrets } from '../runnergroup/secrets.ts';
 import { quantityValue } from '../runnergroup/words.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON } from './denial.ts';
 import { coversScope, entryOf, levelsOf, type Rules } from './levels.ts';

@@ -58,14 +58,12 @@ export function brokenGroup(
   return { namespace, name, place, labels, annotations, problems };
 }
 
-const NONE = { key: 'none', name: 'none' };
-
 /** Smallest spec that the CRD admits. Its address does not exist. */
 export const SILENT_SPEC = {
-  authToken: NONE,
+  authToken: { key: 'none', name: 'none' },
   gitea: { url: 'https://gitea.invalid' },
   maxActiveRunners: 0,
-  registrationToken: NONE,
+  registrationToken: { key: 'registration', name: 'none' },
   scope: 'global',
   suspend: true,
 };

@@ -23,6 +23,7 @@ import {
   type PodProxy,
   type SecretKey,
 } from './runner-group.ts';
+import { tokenJudge } from './secrets.ts';
 import { imageInTemplate } from './sizes.ts';
 import { labelNamed, nearestName, type ParsedLabel, parseLabel, type RunnerLabel, resourceFaults } from './words.ts';
 
@@ -72,6 +73,8 @@ export function applyRules(draft: Draft): {
     return undefined;
   };
   const normal = Object.fromEntries(Object.entries(RULES).map(([field, rule]) => [field, rule(draft, report)]));
+  const { spec } = draft;
+  for (const { path, message } of tokenJudge([{ spec, of: '' }])(spec)) report(path.slice(1), message);
   return { problems, normal: normal as unknown as NormalFields };
 }
 
@@ -437,12 +440,6 @@ function ruleRunnerConfig({ spec, unclear }: Draft, report: Report): NormalField
   }
   if (runnerConfig.container && containerMode === 'host')
     return reportField(['container'], 'does not go with containerMode host, which starts no containers');
-  const tokens = [spec.registrationToken, spec.authToken].map((token) => token?.secretRef ?? token);
-  if (tokens.some((token) => cache && token?.name === cache.secretRef.name && token.key === cache.secretRef.key))
-    report(
-      ['cache', 'secretRef'],
-      'is a token of Gitea; CI jobs can read the secret of the cache, so name another key',
-    );
   if (cache && runnerConfig.cache?.enabled === false)
     return reportField(['cache', 'enabled'], 'is false, but spec.cache names a cache: remove one of them');
   return runnerConfig;
@@ -459,11 +456,6 @@ function ruleProxy({ spec, unclear }: Draft, report: Report): PodProxy | undefin
   if (http === undefined && https === undefined) {
     const message = 'needs http or https: the URL of the proxy, e.g. "https: http://proxy.example.com:3128"';
     return report(['proxy'], message);
-  }
-  const tokens = [spec.registrationToken, spec.authToken].flatMap((token) => [token?.secretRef?.name, token?.name]);
-  if (secretRef !== undefined && tokens.includes(secretRef.name)) {
-    const message = 'is a Secret with a token of Gitea; CI jobs can read the login of the proxy, so use another Secret';
-    return report(['proxy', 'secretRef', 'name'], message);
   }
   const withoutSlash = (url: string | undefined) => url?.replace(/\/$/, '');
   return defined({

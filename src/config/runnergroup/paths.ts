@@ -1,7 +1,6 @@
 /** Paths in a document: what stands there, what its schema knows there, and how people write them. */
 import * as z from 'zod';
 import type { Path } from './documents.ts';
-import type { RunnerGroup } from './runner-group.ts';
 
 /** Names that the schema of a document knows at a path. */
 export function namesAt(document: z.ZodType, path: Path): readonly string[] {
@@ -74,39 +73,4 @@ export function pathText(path: Path): string {
 
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The key is absent where a field means the whole Secret. Made when it is needed: few starts do. */
-const refSchema = () => z.object({ name: z.string(), key: z.string().exactOptional() });
-
-/** A reference to a Secret, with the path of its name. */
-export type SecretRef = z.output<ReturnType<typeof refSchema>> & { readonly path: string };
-
-/** Fields that are read by names of their own. */
-const READ_ELSEWHERE = new Set(['registrationToken', 'authToken']);
-
-/** Returns every `secretRef` of the spec at any depth, except for those of its tokens and its podTemplates. */
-export function otherSecrets(spec: unknown): readonly SecretRef[] {
-  const ref = refSchema();
-  // YAML aliases show one object at several places; each is looked at once.
-  const visited = new Set<object>();
-  const below = (value: unknown, path: string): readonly SecretRef[] => {
-    if (typeof value !== 'object' || value === null || visited.has(value)) return [];
-    visited.add(value);
-    return Object.entries(value).flatMap(([field, inner]: [string, unknown]) => {
-      if (field === 'podTemplate' || (path === 'spec' && READ_ELSEWHERE.has(field))) return [];
-      const fieldPath = `${path}.${field.slice(0, 80)}`;
-      const secretRef = field === 'secretRef' ? ref.safeParse(inner).data : undefined;
-      return [...(secretRef ? [{ path: `${fieldPath}.name`, ...secretRef }] : []), ...below(inner, fieldPath)];
-    });
-  };
-  return below(spec, 'spec');
-}
-
-/** Returns the names of the Secrets that hold tokens of Gitea, including one that is written and not used. */
-export function tokenSecrets({ authToken, manifest, registrationToken }: RunnerGroup): readonly string[] {
-  const secretNames = [['secretRef', 'name'], ['name']].map((path) =>
-    valueAt(manifest, ['spec', 'registrationToken', ...path]),
-  );
-  return [registrationToken?.name, authToken.name, ...secretNames].filter((name) => typeof name === 'string');
 }

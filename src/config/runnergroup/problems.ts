@@ -7,7 +7,7 @@ import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INPUT-10';
 
 /** Codes of valid input that is probably not intended. Only `validate` shows them. */
-export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | `GR-WARN-1${0 | 1 | 2 | 3 | 4 | 5}`;
+export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 5 | 6 | 7 | 8 | 9}` | `GR-WARN-1${0 | 1 | 2 | 3 | 4 | 5}`;
 
 /** A finding in an input file, with its place. Earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {

@@ -212,7 +212,8 @@ export function podOnly(
   const deciding = ['podTemplate', 'securityProfile', 'containerMode'];
   if (deciding.some((field) => bad.has(field))) return undefined;
   const kept = [...deciding, ...POD_FIELDS].filter((field) => Object.hasOwn(spec, field) && !bad.has(field));
-  const metadata = { name, namespace: 'default' };
+  const { data: namespace = 'default' } = Metadata.shape.namespace.safeParse(valueAt(value, ['metadata', 'namespace']));
+  const metadata = { name, namespace };
   // A spec without any label would be wrong.
   const silent = { ...SILENT_SPEC, groupLabel: true, ...Object.fromEntries(kept.map((field) => [field, spec[field]])) };
   const { apiVersion, kind } = value;

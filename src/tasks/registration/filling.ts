@@ -16,8 +16,8 @@ import { fillSecret, readSecret } from '../../clients/kubernetes/cluster-secrets
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { templateAsks } from '../../config/policy/policy-rules.ts';
-import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup, SecretKey } from '../../config/runnergroup/runner-group.ts';
+import { otherSecrets, type SecretRef } from '../../config/runnergroup/secrets.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
@@ -204,7 +204,7 @@ function conflict({ registrationToken: { key } }: ByPod['group'], sharing: reado
 }
 
 /** A place that reads a key of a Secret, or the whole Secret. */
-type Use = Omit<SecretRef, 'path'> & { readonly why: string };
+type Use = Omit<SecretRef, 'at' | 'path'> & { readonly why: string };
 
 /** Returns the values that a group reads besides its registration token. */
 function usesOf({ group }: SoundGroup): readonly Use[] {

@@ -135,7 +135,7 @@ describe('namespaces', () => {
 
     expect(denialsOf(TEAMS, { namespace: 'team-a', manifest })).toEqual([
       'namespaces.secrets spec.cache.secretRef.name',
-      'namespaces.secrets spec.proxy.https.1.secretRef.name',
+      'namespaces.secrets spec.proxy.https[1].secretRef.name',
     ]);
   });
 

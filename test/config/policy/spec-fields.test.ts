@@ -34,7 +34,7 @@ const PLAIN = {
   containerMode: 'host',
   labels: ['a:host'],
   registrationToken: SECRET,
-  authToken: SECRET,
+  authToken: { secretRef: { name: 'a', key: 'api' } },
 };
 
 /** The denials of a group with these fields, and its other fields as plain as can be. */

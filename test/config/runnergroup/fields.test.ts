@@ -218,6 +218,12 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
       { secretRef: { name: 'a', key: 'k' }, name: 'b' },
       'name and key differ from secretRef: remove one of the two spellings [GR-INPUT-06]',
     ],
+    ...[API_TOKEN, { secretRef: API_TOKEN }].map(
+      (selector): Refused => [
+        selector,
+        'is the API token, which no pod may hold: name the key with the registration token [GR-INPUT-06]',
+      ],
+    ),
     [
       'plain-token',
       'must be a mapping, not a string, e.g. "registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}"',
@@ -286,7 +292,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ...['gitea-runner', 'gitea-api'].map(
       (name): Refused => [
         { http: PROXY, secretRef: { name } },
-        '.secretRef.name: is a Secret with a token of Gitea; CI jobs can read the login of the proxy, so use another Secret [GR-INPUT-06]',
+        '.secretRef.name: is a Secret with a token of Gitea; CI jobs could read it, so use another Secret [GR-INPUT-06]',
       ],
     ),
     [{ http: PROXY, noProxy: Array.from({ length: 101 }, () => 'a') }, '.noProxy: must have at most 100 entries'],
@@ -325,7 +331,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ...[API_TOKEN, REGISTRATION_TOKEN].map(
       (secretRef): Refused => [
         { url: 'http://c:1', secretRef },
-        '.secretRef: is a token of Gitea; CI jobs can read the secret of the cache, so name another key [GR-INPUT-06]',
+        '.secretRef: is a token of Gitea; CI jobs could read it, so name another key [GR-INPUT-06]',
       ],
     ),
   ],

@@ -39,6 +39,7 @@ test('a group has its own values, one spelling and all defaults', async () => {
 });
 
 const SECRET = { name: 's', key: 'k' };
+const API_KEY = { name: 's', key: 'api' };
 const GITEA = { url: 'https://g.example.com/' };
 
 test.each([
@@ -51,9 +52,9 @@ test.each([
     { secretRef: SECRET, ...SECRET },
   ],
 ])("the operator's spelling in its %s means the same", async (_where, gitea, token) => {
-  const group = await groupOf({ ...gitea, registrationToken: token, authToken: token });
+  const group = await groupOf({ ...gitea, registrationToken: token, authToken: API_KEY });
 
-  expect(group).toMatchObject({ giteaUrl: 'https://g.example.com', registrationToken: SECRET, authToken: SECRET });
+  expect(group).toMatchObject({ giteaUrl: 'https://g.example.com', registrationToken: SECRET, authToken: API_KEY });
 });
 
 test.each([
@@ -159,12 +160,12 @@ test('empty files, empty documents and comments are nothing', async () => {
 
 test('anchors and merges work', async () => {
   const yaml = EXAMPLE.replace('spec:', 'spec:\n  <<: {suspend: true}')
-    .replace('registrationToken: {', 'registrationToken: &token {')
-    .replace(/authToken: .*/, 'authToken: *token');
+    .replace('key: registration-token}', 'key: &key token}')
+    .replace('key: token}', 'key: *key}');
 
   const { groups } = await readFiles({ 'ci.yaml': yaml });
 
-  expect(groups).toMatchObject([{ suspend: true, authToken: { name: 'gitea-runner', key: 'registration-token' } }]);
+  expect(groups).toMatchObject([{ suspend: true, authToken: { name: 'gitea-api', key: 'token' } }]);
 });
 
 test('two groups of one name are refused with both places; in two namespaces they are fine', async () => {
