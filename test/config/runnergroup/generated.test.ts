@@ -112,7 +112,6 @@ test('a manual without markers is an error, not a manual without a table', () =>
 
 test('the construct makes a RunnerGroup that the reader takes', async () => {
   const chart = new Chart(Testing.app(), 'groups');
-  const secretRef = { name: 's', key: 'k' };
   new RunnerGroup(chart, 'ci', {
     metadata: { name: 'ci' },
     spec: {
@@ -120,8 +119,8 @@ test('the construct makes a RunnerGroup that the reader takes', async () => {
       org: 'acme',
       gitea: { url: 'https://gitea.example.com' },
       maxActiveRunners: 3,
-      registrationToken: { secretRef },
-      authToken: { secretRef },
+      registrationToken: { secretRef: { name: 's', key: 'registration-token' } },
+      authToken: { secretRef: { name: 's', key: 'token' } },
     },
   });
 

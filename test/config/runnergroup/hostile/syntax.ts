@@ -47,7 +47,7 @@ export const REFERENCES: readonly Case[] = [
     'an anchor and its alias',
     changed(
       'registrationToken: {secretRef: {name: gitea-runner, key: token}}\n  authToken: {secretRef: {name: gitea-api, key: token}}',
-      'registrationToken: &t {secretRef: {name: gitea-api, key: token}}\n  authToken: *t',
+      'registrationToken: {secretRef: {name: &t gitea, key: registration}}\n  authToken: {secretRef: {name: *t, key: token}}',
     ),
     'runners/ci cap 5',
   ],
