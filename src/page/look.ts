@@ -3,10 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { explainerOf, withNotCreated } from '../answers/explanation.ts';
 import { statusSeen } from '../answers/where.ts';
 import type { GiteaAccess } from '../clients/gitea/api.ts';
+import { LookMemory } from '../clients/gitea/bounds.ts';
 import { type GiteaTarget, type ObserveOptions, observeEach } from '../clients/gitea/observe-gitea.ts';
 import { type Run, readRuns } from '../clients/gitea/runs.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { suspendedOf } from '../clients/kubernetes/observe-cluster.ts';
+import { namespacesOf } from '../plan/find-targets.ts';
 import { withNamesNow } from '../plan/plan-groups.ts';
 import { planSeen } from '../plan/plan-seen.ts';
 import type { Job } from '../planner/evidence.ts';
@@ -145,7 +147,8 @@ async function look(
   const targets = new Set(ownGroups.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
   // Ended jobs are shown, too.
   const lookTargets = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
-  const looks = await observeEach(lookTargets, asking);
+  const memory = new LookMemory(namespacesOf(new Map(ownGroups.map(({ group, target }) => [group, target]))));
+  const looks = await observeEach(lookTargets, { ...asking, memory });
   // Other work has its turn between two computations.
   await clock.nextTurn();
   const begunMs = cpuMs();

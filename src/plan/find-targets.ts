@@ -1,4 +1,5 @@
 /** Finds the looks at Gitea that the groups of one run need, with their tokens. */
+import { LookMemory } from '../clients/gitea/bounds.ts';
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
 import { Deadline } from '../clients/http/request.ts';
@@ -30,7 +31,13 @@ export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Se
     [...targets].flatMap(([group, target]) => (target instanceof Failure ? [[group, target] as const] : [])),
   );
   const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
-  return { targets: [...new Set(targetOf.values())], failed, lookOf };
+  return { targets: [...new Set(targetOf.values())], failed, lookOf, memory: new LookMemory(namespacesOf(targetOf)) };
+}
+
+/** The targets, each with the namespaces whose groups need it. */
+export function namespacesOf(targetOf: TargetOf): ReadonlyMap<GiteaTarget, ReadonlySet<string>> {
+  const members = groupBy(targetOf, ([, target]) => (target instanceof Failure ? undefined : target));
+  return new Map([...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]));
 }
 
 type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];

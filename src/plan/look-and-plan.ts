@@ -89,7 +89,7 @@ export async function lookAndPlan(
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
   refuseShard(settings, config !== undefined);
-  const { targets, failed, lookOf } = tokens;
+  const { targets, failed, lookOf, memory } = tokens;
   const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
   if (!isolates) refuseAll([{ problems: hidden }, ...isolated], failed);
   const isPrinted = isolates && !isOnlyRead;
@@ -106,6 +106,7 @@ export async function lookAndPlan(
     deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
     includeBlocked,
     ahead,
+    memory,
     // Without live Jobs, the planner replays the past.
     needsHistory: () => listing.then(({ origin }) => origin === undefined),
     needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),

@@ -1,5 +1,5 @@
 /** Limits how much a look keeps: authors of workflows choose names and labels of any length and number. */
-import { groupBy } from '../../shared/keys.ts';
+import { groupBy, groupBySeveral, keepOnly } from '../../shared/keys.ts';
 
 const LONGEST_NAME = 1_000;
 /** Gitea's column has 255 characters in most databases (`Ref`, models/actions/run.go). */
@@ -25,16 +25,65 @@ const UNCOVERED_LABELS = 10;
 /** A row without its texts: an object with its numbers. */
 const ROW_BYTES = 300;
 
-type WithUrl = { readonly url: string };
+type Sharer = Readonly<Record<'key' | 'url', string>>;
+type NamespacesOf = ReadonlyMap<Sharer, ReadonlySet<string>>;
 
-/** Bytes for the look at each target. Giteas have equal shares, and so have the scopes of each. */
-export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) => number {
-  const originOf = ({ url }: WithUrl) => new URL(url).origin;
-  const giteas = groupBy(targets, originOf);
-  return (target) => {
-    const share = BYTES_OF_ALL / giteas.size / (giteas.get(originOf(target))?.length ?? 1);
-    return Math.max(LEAST_OF_LOOK, Math.min(MOST_OF_LOOK, share));
-  };
+/** The memory of one look. `most`: bytes that it may keep if it needs so many. `sharers`: whose scopes share it. */
+interface Room {
+  readonly most: (needed: number) => number;
+  readonly keeps: (bytes: number) => void;
+  readonly sharers: string;
+}
+
+/**
+ * The memory of all looks of a process. Namespaces have equal shares; so have the Giteas of each, and their scopes.
+ * What a look has left of its share goes to looks that need more, until the next look at that target begins.
+ */
+export class LookMemory {
+  readonly #shares = new Map<string, number>();
+  /** Bytes that a look keeps, or may still need. Absent: its share. */
+  readonly #claims = new Map<string, number>();
+  #namespacesOf: ReadonlyMap<string, ReadonlySet<string>> = new Map();
+
+  constructor(namespacesOf: NamespacesOf) {
+    this.share(namespacesOf);
+  }
+
+  /** The targets from now on, each with the namespaces whose groups need it. */
+  share(namespacesOf: NamespacesOf): void {
+    this.#namespacesOf = new Map([...namespacesOf].map(([{ key }, namespaces]) => [key, namespaces]));
+    this.#shares.clear();
+    const members = groupBySeveral([...namespacesOf], ([, namespaces]) => [...namespaces]);
+    for (const entries of members.values()) {
+      const giteas = [...groupBy(entries, ([{ url }]) => new URL(url).origin).values()];
+      for (const [[{ key }], scopes] of giteas.flatMap((each) => each.map((entry) => [entry, each.length] as const)))
+        this.#shares.set(key, (this.#shares.get(key) ?? 0) + BYTES_OF_ALL / members.size / giteas.length / scopes);
+    }
+    keepOnly(this.#claims, this.#shares);
+  }
+
+  /** Begins a look. `end` says what stays of it; undefined: it failed, and the last one stays. */
+  begin(key: string): Room & { readonly end: (bytes: number | undefined) => void } {
+    const share = this.#shares.get(key) ?? 0;
+    const least = Math.max(LEAST_OF_LOOK, Math.min(MOST_OF_LOOK, share));
+    const before = this.#claims.get(key) ?? 0;
+    const keeps = (bytes: number) => this.#claims.set(key, Math.max(share, before, bytes));
+    keeps(0);
+    const names = [...(this.#namespacesOf.get(key) ?? [])].filter((name) => name !== '').sort();
+    return {
+      most: (needed) => {
+        if (needed <= least) return least;
+        const others = [...this.#shares].map(([other, ofOther]) =>
+          other === key ? 0 : (this.#claims.get(other) ?? ofOther),
+        );
+        const left = BYTES_OF_ALL - others.reduce((sum, bytes) => sum + bytes, 0);
+        return Math.max(least, Math.min(MOST_OF_LOOK, left));
+      },
+      keeps,
+      sharers: names.length === 0 ? '' : ` of namespace ${names.slice(0, 3).join(' or ')}`,
+      end: (bytes) => this.#claims.set(key, bytes ?? before),
+    };
+  }
 }
 
 /** Largest part of a look's bytes by use. `needed`: without room the look fails. `uncovered`: jobs without a group. */
@@ -42,18 +91,22 @@ const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
 
 /** The memory of one look: rows and texts are kept while there is room. */
 export class Shelf {
-  readonly #bytes: number;
+  readonly #room: Omit<Room, 'sharers'>;
   readonly #labels: ReadonlySet<string> | undefined;
   readonly #texts = new Map<string, string>();
   readonly #rows = new Set<number>();
-  #used = 0;
+  /** Bytes that are kept. */
+  used = 0;
   #uncoveredLeft = BYTES_OF_UNCOVERED;
   /** Queued jobs that the look does not have. */
   leftOut = 0;
+  /** Whose scopes share the memory, with a space before it. Empty: nobody knows. */
+  readonly sharers: string;
 
   /** @param labels of all groups; absent: nobody knows which ones matter. */
-  constructor(bytes = MOST_OF_LOOK, labels?: ReadonlySet<string>) {
-    this.#bytes = bytes;
+  constructor(room: number | Room = MOST_OF_LOOK, labels?: ReadonlySet<string>) {
+    this.#room = typeof room === 'number' ? { most: () => room, keeps: () => undefined } : room;
+    this.sharers = typeof room === 'number' ? '' : room.sharers;
     this.#labels = labels;
   }
 
@@ -83,7 +136,7 @@ export class Shelf {
     const sharedText = this.#texts.get(text);
     if (sharedText !== undefined) return sharedText;
     this.#texts.set(text, text);
-    this.#used += bytesOf(text);
+    this.used += bytesOf(text);
     return text;
   }
 
@@ -91,8 +144,10 @@ export class Shelf {
   reserveRow(id: number, use: keyof typeof SHARES, texts: readonly string[]): boolean {
     if (this.#rows.has(id)) return true;
     const bytes = texts.reduce((sum, text) => sum + bytesOf(text), ROW_BYTES);
-    if (this.#used + bytes > this.#bytes * SHARES[use]) return false;
-    this.#used += bytes;
+    const needed = this.used + bytes;
+    if (needed > this.#room.most(needed / SHARES[use]) * SHARES[use]) return false;
+    this.used = needed;
+    this.#room.keeps(needed);
     this.#rows.add(id);
     return true;
   }

@@ -203,8 +203,7 @@ export function keep(jobs: JobsById, rows: readonly Job[]): void {
 /** Throws when the look has no room for a row without which it is not complete. */
 function refuseWithoutRoom(api: GiteaApi, question: Question, pages: Parameters<typeof lacksRoom>[0]): void {
   if (!lacksRoom(pages)) return;
-  const remedy =
-    'Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups name fewer scopes of this Gitea';
+  const remedy = `Delete dead runners, or use narrower scopes; a scope has more when RunnerGroups${api.shelf.sharers} name fewer scopes`;
   throw api.failure(question, 'GR-GITEA-10', 'the rows need more memory than one scope has', remedy);
 }
 

@@ -20,7 +20,7 @@ import { Deadline } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
 import { type BoundRunner, namesAtWork, readBoundRows } from './bound-rows.ts';
-import { Shelf, shareOutBytes } from './bounds.ts';
+import { LookMemory, Shelf } from './bounds.ts';
 import { lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
 import { describeScope, type Level } from './endpoints.ts';
 import { foreignToken } from './failures.ts';
@@ -64,8 +64,10 @@ export interface ObserveOptions
   readonly needsRows?: () => Promise<boolean>;
   /** Asked when runners are read. Their rows stand in lists of their own (bound-rows.ts). */
   readonly boundRunners?: () => Promise<readonly BoundRunner[]>;
-  /** Bytes that the look at a target may keep. Default: its share of these targets (`shareOutBytes`). */
+  /** Bytes that the look at a target may keep. Default: by `memory`. */
   readonly bytes?: number;
+  /** Kept by a process that looks again and again. Default: these targets share it as if one namespace had them. */
+  readonly memory?: LookMemory;
   /** `GiteaAccess.careful`. */
   readonly careful?: boolean | 'once';
   /** `HttpRequest.queue` of all its requests. Default: the target's key. */
@@ -98,7 +100,7 @@ export async function observeEach(
   const { clock, ...sending } = options;
   const http = options.http ?? giteaClient(sending);
   const { careful = false, queue, versions = new Map() } = options;
-  const shares = shareOutBytes(targets);
+  const memory = options.memory ?? new LookMemory(new Map(targets.map((target) => [target, new Set([''])])));
   const lookAtOne = async (target: GiteaTarget): Promise<Look> => {
     const { key, url, token, scope, labels } = target;
     refuseForeignToken(target);
@@ -106,10 +108,15 @@ export async function observeEach(
     const furtherPages = targets.every(
       (otherTarget) => otherTarget === target || new URL(otherTarget.url).origin !== origin,
     );
-    const shelf = new Shelf(options.bytes ?? shares(target), labels);
+    const room = memory.begin(key);
+    const shelf = new Shelf(options.bytes ?? room, labels);
     const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
     const api = new GiteaApi(access);
-    const look = await lookAt(api, target, options, furtherPages);
+    const look = await lookAt(api, target, options, furtherPages).catch((error: unknown) => {
+      room.end(undefined);
+      throw error;
+    });
+    room.end(shelf.used);
     const renamedTo = api.renamedTo(scope);
     return { ...look, ...(renamedTo && { renamedTo }), ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
   };

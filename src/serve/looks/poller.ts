@@ -9,7 +9,7 @@
  * nothing does.
  */
 import { giteaBase } from '../../clients/gitea/api.ts';
-import { shareOutBytes } from '../../clients/gitea/bounds.ts';
+import { LookMemory } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
 import { type GiteaTarget, type ObserveOptions, observeEach } from '../../clients/gitea/observe-gitea.ts';
@@ -46,7 +46,7 @@ export function startPoller(options: PollerOptions) {
   const { clock, looks: lookServer, onLook, pollMs, random, timeoutMs } = options;
   const giteas = openGiteas(options);
   const posts = new Map<string, Post>();
-  let bytesOf = shareOutBytes([]);
+  const memory = new LookMemory(new Map());
   const looks = options.queue.open('look', {
     nameOf: (key) => {
       const { scope, url } = posts.get(key)?.target ?? {};
@@ -81,7 +81,7 @@ export function startPoller(options: PollerOptions) {
     const lookNow = async (): Promise<Look | Failure | undefined> => {
       absorb();
       began = { beganMs: clock.now(), beganSteadyMs: clock.steadyMs() };
-      return await observe(post, { ...options, giteas, bytes: bytesOf(post.target) }, began.beganSteadyMs);
+      return await observe(post, { ...options, giteas, memory }, began.beganSteadyMs);
     };
     const result = await giteas.visit(post.target, key, lookNow, signal);
     if (result === undefined || signal.aborted || posts.get(key) !== post) return undefined;
@@ -111,7 +111,7 @@ export function startPoller(options: PollerOptions) {
       keepOnly(posts, keys);
       looks.keepOnly(keys);
       giteas.share(namespacesOf);
-      bytesOf = shareOutBytes(targets);
+      memory.share(namespacesOf);
       lookServer?.watch(targets, (key) => looks.add(key));
       for (const target of targets) {
         const post = posts.get(target.key);
@@ -144,19 +144,19 @@ export function startPoller(options: PollerOptions) {
 
 interface OneLook extends Pick<PollerOptions, 'boundRunners' | 'clock' | 'env' | 'looks' | 'needsRows' | 'timeoutMs'> {
   readonly giteas: Giteas;
-  readonly bytes: number;
+  readonly memory: LookMemory;
 }
 
 /** Looks at one target. The look server records the answers. @param beganMs by the steady clock */
 async function observe({ pace, target }: Post, options: OneLook, beganMs: number): Promise<Look | Failure | undefined> {
-  const { boundRunners, bytes, clock, env, giteas, needsRows, timeoutMs } = options;
+  const { boundRunners, clock, env, giteas, memory, needsRows, timeoutMs } = options;
   const { http: sender, versions } = giteas;
   const record = options.looks?.record(sender) ?? { sender, end: () => undefined };
   let version: string | undefined;
   const looking = observeEach([target], {
     deadlineMs: timeoutMs,
     includeBlocked: false,
-    bytes,
+    memory,
     // A look that follows a failed one asks once: it is the next try itself.
     careful: pace.trouble ? 'once' : true,
     env,

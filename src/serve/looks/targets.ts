@@ -12,7 +12,7 @@ import { type Denial, refusalsBy, unusablePolicy } from '../../config/policy/den
 import { type ReadPolicy, readPolicyFile } from '../../config/policy/policy-schema.ts';
 import { refusalsByDefault } from '../../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { keysOfTargets, type TargetOf, targetsByGroup } from '../../plan/find-targets.ts';
+import { keysOfTargets, namespacesOf, type TargetOf, targetsByGroup } from '../../plan/find-targets.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { byApplication, type LiveGroup } from '../seen/live.ts';
@@ -27,7 +27,7 @@ export type TargetBook = ReturnType<typeof openTargetBook>;
 
 /** @param sources asked for each reading, so that no Secret is kept between two */
 export function openTargetBook(sources: () => TokenSources, controlPlaneNamespace: string, policyFile?: string) {
-  let namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  let sharers: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   let warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
   let targetOf: TargetOf = new Map();
   /** Absent: its token is to be read at once. */
@@ -35,7 +35,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
   const refusedKeys = new Set<string>();
   const newKey = keysOfTargets();
 
-  const targets = (): readonly GiteaTarget[] => [...namespacesOf.keys()];
+  const targets = (): readonly GiteaTarget[] => [...sharers.keys()];
 
   const isDue = (group: RunnerGroup, nowMs: number): boolean => {
     const target = targetOf.get(group);
@@ -60,7 +60,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
 
   return {
     /** All targets, each with the namespaces whose groups need it. */
-    namespacesOf: () => namespacesOf,
+    namespacesOf: () => sharers,
 
     /** Warnings of the policy, by group. The list stays the same object while the warnings are the same. */
     warningsOf: () => warningsOf,
@@ -95,10 +95,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
       };
       const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
       targetOf = targetsByGroup(tokens, targets(), newKey);
-      const members = groupBy(targetOf, ([, target]) => (target instanceof Failure ? undefined : target));
-      namespacesOf = new Map(
-        [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
-      );
+      sharers = namespacesOf(targetOf);
       for (const group of due) readMs.set(group, nowMs);
       const keys = new Set(targets().map(({ key }) => key));
       for (const key of refusedKeys) if (!keys.has(key)) refusedKeys.delete(key);

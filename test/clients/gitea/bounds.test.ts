@@ -1,6 +1,6 @@
 /** Law L15: what one look may keep. */
-import { expect, test } from 'vitest';
-import { shareOutBytes } from '../../../src/clients/gitea/bounds.ts';
+import { describe, expect, it, test } from 'vitest';
+import { LookMemory } from '../../../src/clients/gitea/bounds.ts';
 import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow, jobRows, runnerRow } from '../../support/gitea-stand-in.ts';
@@ -112,15 +112,69 @@ test('a look counts each row once, however often its moving list is read', async
   expect((await failureOf(lookAt(whole.url, ACME, { bytes }))).code).toBe('GR-GITEA-10');
 });
 
-test('each Gitea and each of its scopes gets an equal share of bytes', () => {
-  const one = { url: 'https://one.example.com' };
-  const other = { url: 'https://two.example.com/gitea' };
-  const sharesOf = (targets: readonly { readonly url: string }[]) => {
-    const shareOf = shareOutBytes(targets);
-    return [one, other].map((target) => shareOf(target) / MIB);
-  };
+describe('the memory of all looks', () => {
+  const ONE = 'https://one.example.com';
+  const OTHER = 'https://two.example.com/gitea';
+  /** So many targets of a namespace. */
+  const scopes = (namespace: string, count: number, url = ONE) =>
+    upTo(count).map((nth) => [{ key: `${namespace} ${url} ${nth}`, url }, new Set([namespace])] as const);
+  const most = (memory: LookMemory, key: string) => memory.begin(key).most(Number.POSITIVE_INFINITY) / MIB;
 
-  expect(sharesOf([one, other])).toEqual([24, 24]);
-  expect(sharesOf([one, ...Array.from({ length: 8 }, () => other)])).toEqual([24, 3]);
-  expect(sharesOf([one, ...Array.from({ length: 5_000 }, () => other)])).toEqual([24, 0.5]);
+  it.each([
+    ['of each Gitea', [...scopes('a', 1), ...scopes('a', 8, OTHER)], [24, 3]],
+    ['of each namespace', [...scopes('a', 8), ...scopes('b', 1, OTHER)], [3, 24]],
+    ['and never less than 512 KiB', [...scopes('a', 5_000), ...scopes('b', 1, OTHER)], [0.5, 24]],
+  ])('gives equal shares to the scopes %s', (_, all, shares) => {
+    const memory = new LookMemory(new Map(all));
+
+    const [first, last] = [all[0], all.at(-1)];
+    expect([first, last].map((entry) => most(memory, entry?.[0].key ?? ''))).toEqual(shares);
+  });
+
+  it('gives what scopes do not need to one that needs it, together never more than 48 MiB', () => {
+    const all = scopes('a', 96);
+    const memory = new LookMemory(new Map(all));
+    const [large, second, ...small] = all.map(([{ key }]) => memory.begin(key));
+    expect(large?.most(MIB)).toBe(MIB / 2);
+
+    for (const room of small) room.end(0);
+    expect(large?.most(MIB) ?? 0).toBe(24 * MIB);
+    large?.keeps(24 * MIB);
+    second?.keeps(24 * MIB);
+
+    expect(large?.most(25 * MIB)).toBe(24 * MIB);
+    expect(most(memory, all[2]?.[0].key ?? '')).toBe(0.5);
+  });
+
+  it('keeps the room of the last look that was good when one fails', () => {
+    const all = scopes('a', 2);
+    const memory = new LookMemory(new Map([...all, ...scopes('b', 2)]));
+    const [first, second] = all.map(([{ key }]) => key) as [string, string];
+    memory.begin(first).end(20 * MIB);
+    memory.begin(first).end(undefined);
+    for (const [{ key }] of scopes('b', 2)) memory.begin(key).end(0);
+
+    expect(most(memory, second)).toBe(24);
+    memory.begin(second).end(15 * MIB);
+    expect(most(memory, scopes('b', 1)[0]?.[0].key ?? '')).toBe(13);
+  });
+
+  it('many scopes of a namespace do not stop the look at a large one of another namespace', async () => {
+    const gitea = await fakeGitea({ jobs: jobRows(1, 2_000, 'in_progress') });
+    const victim = { ...targetOf(gitea.url), ...KNOWN };
+    const crowd = scopes('crowd', 110, gitea.url);
+    const look = async (namespace: string) => {
+      const memory = new LookMemory(
+        new Map<Readonly<Record<'key' | 'url', string>>, ReadonlySet<string>>([
+          ...crowd,
+          [victim, new Set([namespace])],
+        ]),
+      );
+      return await observe([victim], { ...OPTIONS, memory });
+    };
+
+    expect((await look('victims')).get('look')?.jobs).toHaveLength(2_000);
+    const { message } = await failureOf(look('crowd'));
+    expect(message).toContain('a scope has more when RunnerGroups of namespace crowd name fewer scopes');
+  });
 });
