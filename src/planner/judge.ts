@@ -91,7 +91,7 @@ function sizesKey({ namespace, name }: Group): string {
 function judge(traces: RunnerTraces, context: Context): Runner {
   const { name, group, madeFor, running, completed, row, live } = traces;
   const hasWorked = completed !== undefined && !isRecreated(traces, completed, context);
-  const rowsAreSeen = (): boolean => !isUnlisted(traces) && listsRows(context);
+  const rowsAreSeen = (): boolean => !isUnlisted(traces) && !isOfOldPool(traces, context) && listsRows(context);
   const hold = holdOf(traces, { nowMs: context.nowMs, hasWorked, rowsAreSeen });
   return {
     name,
@@ -240,11 +240,16 @@ function isWaitedFor(live: LiveJob, { spawnTimeoutMs, pendingDeadlineMs }: Group
  * has stayed at the old place may list the row. Then the name tells the scope of a runner of a pool.
  */
 function stateIfMoved(traces: RunnerTraces, context: Context): 'moved' | 'replaced' | undefined {
-  const { row, isListedHere, completed, live, madeFor } = traces;
+  const { row, isListedHere, completed, live } = traces;
   if (!live || isListedHere || completed || live.endedAtMs !== undefined) return undefined;
-  const isOfOldPool = row !== undefined && poolIndexOf(madeFor) !== undefined && !isOfThisTemplate(traces, context);
-  if (!isOfOldPool && !isOfOtherScope(live, context.group, context.look)) return undefined;
+  const isListedElsewhere = row !== undefined && isOfOldPool(traces, context);
+  if (!isListedElsewhere && !isOfOtherScope(live, context.group, context.look)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
+}
+
+/** True for an idle runner of a pool of another template. Its scope may be another one, too: no CI job tells it. */
+function isOfOldPool(traces: RunnerTraces, context: Context): boolean {
+  return poolIndexOf(traces.madeFor) !== undefined && !isOfThisTemplate(traces, context);
 }
 
 /**

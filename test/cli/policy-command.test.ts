@@ -106,8 +106,22 @@ it.each<[string, Readonly<Record<string, string>>, RegExp]>([
     /a\.yaml:1: denied\[0\] must be one of /,
   ],
   ['no YAML', { 'a.yaml': 'name: [\n' }, /GR-POLICY-07 read cases: .*a\.yaml:\d/],
+  [
+    'a RunnerGroup',
+    { 'a.yaml': groupYaml('https://gitea.example.com') },
+    /a\.yaml:1: is a RunnerGroup\. A case has a name, and the group below group:/,
+  ],
 ])('policy test refuses %s', async (_, cases, text) => {
   expect(await run(cases, '{}')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) });
+});
+
+it('policy test names the path that is not there', async () => {
+  const words = ['policy', 'test', 'nowhere', '--policy', policyFile('{}')];
+
+  expect(await runHere(words)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/read cases: nowhere: .*no such/),
+  });
 });
 
 it('policy test needs a policy', async () => {
@@ -132,12 +146,17 @@ it('policy explain names each rule, where it stands, what it says, and its resul
   expect(stdout).toMatch(/^images +policy +\[\] +denied +spec\.image is /m);
   expect(stdout).toMatch(/^registries +namespaces\[1\] +\[\] +warned +spec\.image comes from docker\.io/m);
   expect(stdout).toMatch(/^priorityClasses +groups\[0\] +\["a"\] +allowed/m);
-  expect(stdout).toMatch(/^maxResources +not restricted/m);
+  expect(stdout).toMatch(/^not restricted: .*maxResources/m);
+  expect(stdout).not.toMatch(/^not restricted: .*images/m);
 });
 
 it('policy explain takes one group by its name', async () => {
   expect((await explain('{}', '--group', 'ci')).stdout.split('\n')[0]).toMatch(/\/ci \(.*ci\.yaml:1\)$/);
-  expect(await explain('{}', '--group', 'cd')).toMatchObject({ code: 2, stdout: '' });
+  expect(await explain('{}', '--group', 'cd')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/policy explain: no RunnerGroup is named cd\. There are \S+\/ci\./),
+  });
 });
 
 describe('policy init', () => {

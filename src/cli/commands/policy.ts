@@ -14,7 +14,7 @@ import { Failure } from '../../shared/failure.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
-import { count, cut, printable } from '../../shared/printable.ts';
+import { count, cut, firstNames, printable } from '../../shared/printable.ts';
 import { table } from '../../shared/table.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
 import { askerFrom, pathsFrom, policyFrom } from '../reading/command-settings.ts';
@@ -41,12 +41,17 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   if (wanted === 'test') return testPolicy(installed, args, flags, io);
   const { paths, recursive } = pathsFrom(args, flags, io);
   const { groups } = await readGroups({ paths, recursive, defaults: installed.defaults }, io);
-  const groupName = flagValue('group', flags, io);
-  const chosen = groups.filter((each) => groupName === undefined || [each.name, keyText(each)].includes(groupName));
-  if (chosen.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
+  if (groups.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
+  const name = flagValue('group', flags, io);
+  const chosen = groups.filter((each) => name === undefined || [each.name, keyText(each)].includes(name));
+  const others = firstNames(groups.map(keyText), 5);
+  if (chosen.length === 0) throw policyFailure(`policy explain: no RunnerGroup is named ${name}. There are ${others}.`);
   io.out(chosen.map((each) => explained(installed, each, askerFrom(io, true), io)).join('\n'));
   return 0;
 }
+
+const OPEN = 'not restricted';
+const isOpen = ([, , , result]: readonly string[]): boolean => result === OPEN;
 
 /** Prints each rule with its level, its text and its findings. */
 function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): string {
@@ -56,14 +61,14 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
   const placeOf = new Map<object, string>([[policy, 'policy'], ...named('groups'), ...named('namespaces')]);
   const rowOf = (name: string, level: object | undefined, value: unknown, ...results: readonly string[]) => {
     const says = level ? [placeOf.get(level) ?? '', cut(JSON.stringify(value), 60)] : ['', ''];
-    return [name, ...says, ...results];
+    return [name, ...says, ...results].map(printable);
   };
   const rows = rowsOf(policy, group, asker).map(({ rule, found }) => {
     const valueIn = (level: object): unknown => valueAt(level, [rule.replace('namespaces.', '')]);
     const level = all.find((each) => valueIn(each) !== undefined);
     const saw = found.map(({ path, message }) => `${path} ${message}`.trim());
     const results = [...new Set(found.map(({ outcome }) => outcome))].join(', ');
-    const result = results || (level ? 'allowed' : 'not restricted');
+    const result = results || (level ? 'allowed' : OPEN);
     return rowOf(rule, level, level && valueIn(level), result, saw.join('; '));
   });
   const fields = new Set(all.flatMap(({ defaults = {} }) => Object.keys(defaults) as (keyof typeof defaults)[]));
@@ -74,8 +79,9 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
     rows.push(rowOf(`defaults.${field}`, level, level.defaults?.[field], isOwn ? ownCounts : 'taken', ''));
   }
   const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;
-  const cells = rows.map((row) => row.map(printable));
-  return title + table(['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'], cells, paperOf(io));
+  const [open, cells] = [rows.filter(isOpen).map(([rule]) => rule), rows.filter((row) => !isOpen(row))];
+  const said = cells.length > 0 ? table(['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'], cells, paperOf(io)) : '';
+  return `${title}${said}${OPEN}: ${open.join(', ') || 'nothing'}\n`;
 }
 
 const rules = () => z.array(z.enum(RULE_NAMES)).default([]);
@@ -102,9 +108,11 @@ type Flags = FlagsOf<'policy'>;
 function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
   const paths = args.length > 0 ? args : ['.'];
   const read = readFiles({ paths, recursive: flagValue('recursive', flags, io), cwd: io.cwd });
-  const cases = read.files.flatMap((source) => readAll(source)).map(caseIn);
   const help = `Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`;
-  if (cases.length === 0) throw policyFailure(`read cases: there is none. ${help}`);
+  const [wrong] = read.problems;
+  if (wrong) throw policyFailure(`read cases: ${wrong.place.file}: ${wrong.message}. ${help}`);
+  const cases = read.files.flatMap((source) => readAll(source)).map(caseIn);
+  if (cases.length === 0) throw policyFailure(`read cases: there is none in ${paths.join(', ')}. ${help}`);
   const results = cases.map(({ data, ...at }) => ({ ...at, name: data.name, failure: failureOf(installed, data, io) }));
   const failed = results.filter(({ failure }) => failure !== undefined).length;
   io.out(askedOutput('policy', flags, io) === 'junit' ? junit(results, failed) : textOf(results, failed, installed));
@@ -117,6 +125,8 @@ function caseIn(read: ReturnType<typeof readAll>[number]) {
   const wrong = (problem: string) => policyFailure(`read cases: ${place.file}:${place.line}: ${problem}`);
   if ('problem' in read) throw wrong(read.problem.message);
   const { value } = read.document;
+  if (valueAt(value, ['kind']) === 'RunnerGroup')
+    throw wrong('is a RunnerGroup. A case has a name, and the group below group:');
   const { data, error } = Case.safeParse(value);
   if (error) throw wrong(printable(problemOf(error, Case, value)));
   return { data, file: place.file, line: place.line };

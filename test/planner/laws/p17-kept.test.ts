@@ -1,6 +1,7 @@
 /** Law P17 (docs/spec.md): a runner whose CI job failed stays for a look, for as long as its group says, with a slot under the cap. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../../src/planner/evidence.ts';
+import { warm } from '../../support/pool-scene.ts';
 import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
 
 const MINUTE = 60_000;
@@ -134,6 +135,15 @@ describe('P17 a runner whose CI job failed', () => {
     expect(becauseOf(90, other)).toBe('free-runner');
     expect(becauseOf(91)).toBe('free-runner');
     expect(becauseOf(91, other, row(name, { online: false }))).toBe('free-runner');
+  });
+
+  it('an idle runner of a pool is not held when its group has another template or place, where Gitea does not list it', () => {
+    const pool = { ...ci, minIdleRunners: 1 };
+    const before = warm(1, 0, { ...pool, templateHash: 'before' });
+    const liveJobs = [live(before, 'running', { runningSinceMs: NOW - 2 * MINUTE })];
+    const runners = [row(named(pool, 9))];
+
+    expect(planScene({ groups: [pool], runners, liveJobs }).reasons).toMatchObject({ [before]: 'replaced' });
   });
 });
 
