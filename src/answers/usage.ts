@@ -278,7 +278,8 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   const isExact = runnersSeen === uses.length;
   // If the runner's Job is gone, the time of its CI job counts.
   const hoursOf = ({ ciMs, runner }: Use): number => (runner ? runner.endedAtMs - runner.createdAtMs : ciMs) / HOUR_MS;
-  const perHour = (rateOf: (use: Use, request: Asked) => number): AtLeast => {
+  /** Sums hours × rate. Where the size is not known, the lowest rate counts. */
+  const overHours = (rateOf: (use: Use, request: Asked) => number): AtLeast => {
     const leastRate = (use: Use): number => Math.min(...use.requests.map((request) => rateOf(use, request)));
     return { atLeast: sumOf((use) => hoursOf(use) * leastRate(use)), isExact };
   };
@@ -292,13 +293,13 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
     byLabels: countOf(({ job }) => job && job.ran.runner === undefined),
     ...(waitsOfAll.length > 0 && { waitP50: percentile(waitsOfAll, 0.5), waitP95: percentile(waitsOfAll, 0.95) }),
     ciMinutes: sumOf(({ ciMs }) => ciMs / 60_000),
-    runnerMinutes: perHour(() => 60),
+    runnerMinutes: overHours(() => 60),
     /** Runners whose Jobs Kubernetes shows, with or without a CI job. */
     runnersSeen,
     ...(runners && { needlessStarts: uses.length - jobs }),
-    cpuHours: perHour((_, { cpu }) => cpu),
-    memoryGibHours: perHour((_, { memoryGib }) => memoryGib),
-    ...(priceOf && { cost: perHour(({ group }, request) => hourlyCost(priceOf(group, request.size), request)) }),
+    cpuHours: overHours((_, { cpu }) => cpu),
+    memoryGibHours: overHours((_, { memoryGib }) => memoryGib),
+    ...(priceOf && { cost: overHours(({ group }, request) => hourlyCost(priceOf(group, request.size), request)) }),
   };
 }
 

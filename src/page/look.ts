@@ -32,6 +32,8 @@ interface LookerOptions extends FeatureContext {
   readonly cpuMs: () => number;
 }
 
+type LiveGroups = ReturnType<LookerOptions['cluster']['groups']>;
+
 /** The last figures, and why they are not newer. */
 interface Shown {
   readonly figures?: Figures;
@@ -91,11 +93,13 @@ export function startLooker(options: LookerOptions) {
     mostTries: 1,
     onFailure: (_, failure) => show(failure),
     run: async (_, { signal }) => {
-      const onOwn = (groups: readonly OwnGroup[]): void => {
-        ownGroups = groups;
+      const work = async () => {
+        if (!options.cluster.fresh) return UNSEEN;
+        const live = options.cluster.groups();
+        ownGroups = await ownGroupsOf(options, live, targets);
+        return await look(options, live, ownGroups, asking, runs);
       };
-      const work = () => orFailure(look(options, targets, asking, runs, onOwn));
-      show(await giteas.visit({ url: gitea }, LOOK, work, signal));
+      show(await giteas.visit({ url: gitea }, LOOK, () => orFailure(work()), signal));
       return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
     },
   });
@@ -127,23 +131,30 @@ export function startLooker(options: LookerOptions) {
   };
 }
 
-/** @throws Failure when no group can be shown */
-async function look(
-  options: LookerOptions,
+const UNSEEN = { kind: 'cluster', message: 'serve does not see the cluster at the moment' } as const;
+
+/** The groups of the page's Gitea, each with its target. */
+async function ownGroupsOf(
+  { clock, gitea }: LookerOptions,
+  live: LiveGroups,
   book: TargetBook,
-  asking: LookAsking,
-  runs: Runs,
-  onOwn: (groups: readonly OwnGroup[]) => void,
-): Promise<LookResult> {
-  const { clock, cluster, cpuMs, gitea, instance } = options;
-  if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
-  const live = cluster.groups();
+): Promise<readonly OwnGroup[]> {
   const targetOf = await book.resolve(live, clock.now());
-  const ownGroups = live.flatMap(({ group }) => {
+  return live.flatMap(({ group }) => {
     const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
     return group && target ? [{ group, target }] : [];
   });
-  onOwn(ownGroups);
+}
+
+/** @throws Failure when no group can be shown */
+async function look(
+  options: LookerOptions,
+  live: LiveGroups,
+  ownGroups: readonly OwnGroup[],
+  asking: LookAsking,
+  runs: Runs,
+): Promise<LookResult> {
+  const { clock, cluster, cpuMs, instance } = options;
   const targets = new Set(ownGroups.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
   // Ended jobs are shown, too.
   const lookTargets = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
@@ -189,7 +200,7 @@ async function look(
 /** Plans as `serve` does, from the page's own looks. @throws Failure */
 function planOf(
   { clock, clocks, cluster, instance, kubernetes }: LookerOptions,
-  live: ReturnType<LookerOptions['cluster']['groups']>,
+  live: LiveGroups,
   ownGroups: readonly OwnGroup[],
   looks: Awaited<ReturnType<typeof observeEach>>,
 ) {

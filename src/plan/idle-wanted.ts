@@ -54,8 +54,9 @@ export function scheduledIdle(
 }
 
 /**
- * The groups with the idle runners that they want now. Demand is counted from what the looks show anyway: the jobs that a group is the first
- * owner of, and that came within its last minutes. @param groups each with its RunnerGroup.
+ * The groups with the idle runners that they want now. The demand of a group is the CI jobs of the last
+ * `idleDemand.minutes` whose first owner it is. The looks show these jobs, so nothing more is asked.
+ * @param groups each with its RunnerGroup
  */
 export function withIdleWanted(
   groups: readonly (readonly [Group, RunnerGroup])[],

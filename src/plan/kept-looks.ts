@@ -57,7 +57,7 @@ export async function looksKept(
     asOf(nowMs - (systemClock.steadyMs() - oldestMs) + (cluster?.leastMs ?? 0), jobs);
   const isInDoubt: SomeKept['isInDoubt'] = (planning) => {
     const cluster = planning.is === 'planned' ? planning.seen?.evidence.cluster : undefined;
-    return planning.is === 'planned' && cluster?.is === 'seen' && letsGo(planning.plan, cluster.jobs);
+    return planning.is === 'planned' && cluster?.is === 'seen' && prunesLivingJob(planning.plan, cluster.jobs);
   };
   return { looks, jobsThen, isInDoubt };
 }
@@ -65,7 +65,7 @@ export async function looksKept(
 /** Kubernetes tells whole seconds. */
 const CUT_OFF_MS = 999;
 
-/** Jobs as they were then, as far as they have ended since. @param thenMs by the cluster's clock, or a little before */
+/** Returns the Jobs as they were then: one that has ended since is running. @param thenMs by the cluster's clock, or a little before */
 export function asOf(thenMs: number, jobs: readonly LiveJob[]): readonly LiveJob[] {
   return jobs.map((job) => {
     const { finishedAtMs, trouble, end, ...running } = job;
@@ -75,7 +75,7 @@ export function asOf(thenMs: number, jobs: readonly LiveJob[]): readonly LiveJob
 }
 
 /** True if the plan would prune a Job that has not ended. Used-up runners do not count. */
-export function letsGo({ runners }: Plan, jobs: readonly LiveJob[]): boolean {
+export function prunesLivingJob({ runners }: Plan, jobs: readonly LiveJob[]): boolean {
   const alive = new Set(jobs.filter(({ state }) => !isOver(state)).map(keyText));
   const isLetGo = (decision: RunnerDecision) =>
     decision.emit ? decision.because === 'unpinning' : decision.because !== 'used-up';

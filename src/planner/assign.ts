@@ -82,11 +82,13 @@ function assignRunners(
   };
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
+  // 1
   for (const ready of jobs) {
     const ofGroup = ready.ownRunners.filter((runner) => runner.group === group);
     const jobRunner = ownRunner(ofGroup, overdue, facts);
     if (jobRunner) assign(ready, jobRunner.name, 'own-runner');
   }
+  // 2
   for (const ready of withoutOne()) {
     const { madeFor } = requestIn(group, ready) ?? {};
     const made = madeFor ? facts.madeFor(madeFor.origin, madeFor.job) : [];
@@ -94,14 +96,16 @@ function assignRunners(
     if (living) assign(ready, living.name, 'chain');
   }
 
+  // 3
   const free = freeRunners(allotment.runners, takenNames).filter((runner) => !overdue.has(runner));
-  const mayShare = [...backingOff.keys()].slice(0, mostShared);
-  for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
+  const backingOffWithSlot = [...backingOff.keys()].slice(0, mostShared);
+  for (const ready of [...withoutOne().toReversed(), ...backingOffWithSlot]) {
     const fitting = free.findIndex((runner) => canServe(runner, ready, facts));
     const [runner] = fitting < 0 ? [] : free.splice(fitting, 1);
     if (runner) assign(ready, runner.name, 'free-runner');
   }
 
+  // 5
   for (const ready of withoutOne()) {
     const { listed } = ready;
     const fresh = { madeFor: listed, missed: missedBy(listed, group, facts, shards) };

@@ -1,6 +1,6 @@
 /** Tests what a plan from kept looks may not do (laws P61 and P62). */
 import { describe, expect, it } from 'vitest';
-import { asOf, letsGo } from '../../src/plan/kept-looks.ts';
+import { asOf, prunesLivingJob } from '../../src/plan/kept-looks.ts';
 import type { DroppedBecause, EmittedBecause, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
 import type { LiveJob, LiveState } from '../../src/planner/evidence.ts';
 
@@ -37,21 +37,21 @@ const DROPPED: Readonly<Record<DroppedBecause, boolean>> = {
 describe('a Job that has not ended', () => {
   it.each(Object.entries(DROPPED))('let go because %s: in doubt %s', (because, isInDoubt) => {
     for (const state of ['starting', 'running', 'unknown'] as const)
-      expect(letsGo(dropped(because as DroppedBecause), [live(state)])).toBe(isInDoubt);
+      expect(prunesLivingJob(dropped(because as DroppedBecause), [live(state)])).toBe(isInDoubt);
   });
 
   it('a Job whose pin goes is let go, too; one that is printed is not', () => {
-    expect(letsGo(printed('unpinning'), [live('running', { pinned: true })])).toBe(true);
+    expect(prunesLivingJob(printed('unpinning'), [live('running', { pinned: true })])).toBe(true);
     for (const because of ['busy', 'own-runner', 'spare', 'warm', 'lost'] as const)
-      expect(letsGo(printed(because), [live('running')])).toBe(false);
+      expect(prunesLivingJob(printed(because), [live('running')])).toBe(false);
   });
 });
 
 it('a Job that has ended, is being deleted, is not seen or is of another namespace is nobody at work', () => {
   for (const state of ['complete', 'failed', 'deleting'] as const)
-    expect(letsGo(dropped('surplus'), [live(state)])).toBe(false);
-  expect(letsGo(dropped('gone'), [])).toBe(false);
-  expect(letsGo(dropped('surplus'), [live('running', { namespace: 'other' })])).toBe(false);
+    expect(prunesLivingJob(dropped('surplus'), [live(state)])).toBe(false);
+  expect(prunesLivingJob(dropped('gone'), [])).toBe(false);
+  expect(prunesLivingJob(dropped('surplus'), [live('running', { namespace: 'other' })])).toBe(false);
 });
 
 describe('at the time of a look', () => {

@@ -39,7 +39,7 @@ export class Budget {
   }
 }
 
-/** Returns how many words a lexeme counts. */
+/** Returns for how many words a part of the text counts: one for each 16 characters. */
 export function wordsOf(lexeme: string): number {
   return Math.ceil(lexeme.length / WORD_CHARACTERS);
 }

@@ -126,8 +126,8 @@ const CAP_SETGID = 6;
 const CAP_SETUID = 7;
 
 /**
- * Makes BuildKit's image like its own Dockerfile. Alpine's newuidmap can use these capabilities by itself, Debian's
- * gets them from the file.
+ * Makes BuildKit's image like its own Dockerfile. Alpine's newuidmap needs nothing else. Debian's needs capabilities of
+ * its file, so the image sets them on newuidmap and newgidmap.
  */
 export async function buildkitImage(out: string, build: string): Promise<void> {
   const ids: ImageEntry[] = ['/etc/subuid', '/etc/subgid'].map((path) => ({ path, content: 'user:100000:65536\n' }));

@@ -175,8 +175,8 @@ function childOf(pid: number): number | undefined {
 }
 
 /**
- * Values that the kubelet insists on. These are not per namespace: it would change them for the whole computer, and for
- * ever. It finds files with the right values in their place.
+ * Settings of the kernel that the kubelet wants. They are global: it would change them for the whole computer, and for
+ * ever. So files with the right values are mounted over them.
  */
 const KERNEL_SETTINGS: Readonly<Record<string, number>> = {
   'vm/overcommit_memory': 1,
@@ -197,7 +197,7 @@ function setUp({ folder, ip, outside }: Machine): string {
     mount --make-rprivate /
     for there in /run /var/lib /var/log; do mount -t tmpfs machine $there; done
     mkdir /run/lock
-    # As udev leaves it: anybody may make a card in a network of his own, which rootless docker does.
+    # As udev leaves it: anybody may create a network interface in a network namespace of his own. Rootless docker does.
     if [ -d /dev/net ]; then mount -t tmpfs machine /dev/net; mknod -m 666 /dev/net/tun c 10 200; fi
     ${settings.join('\n')}
     ip link set lo up

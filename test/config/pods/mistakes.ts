@@ -129,12 +129,12 @@ export const MISTAKES: readonly Mistake[] = [
 ];
 
 /**
- * Values that Kubernetes 1.34 drops without a message, unless its feature gate ContainerRestartRules is on. Here they
- * are reported.
+ * Values that the validation of Kubernetes 1.34 lets pass. It drops `restartPolicy` of these containers without a
+ * message, unless its feature gate ContainerRestartRules is on. `overhead` is refused later, by the admission of runtime
+ * classes. Here all are reported.
  */
 export const DROPPED: readonly Mistake[] = [
   runner('restartPolicy', { restartPolicy: 'Always' }),
   init('restartPolicy', { restartPolicy: 'OnFailure' }),
-  // The admission of runtime classes refuses it, and not the validation.
   spec('overhead', { overhead: { cpu: '100m' } }),
 ];

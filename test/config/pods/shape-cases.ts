@@ -2,7 +2,7 @@
 import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/pod-schema.ts';
 import { pick, type Random, randomFrom, randomTemplate } from './random-template.ts';
 
-/** Taken for any value of a template: of a wrong type nearly everywhere. Not among them: `.` and `Ki`, which Kubernetes reads as 0 and we refuse. */
+/** Put in the place of any value of a template, where its type is nearly always wrong. `.` and `Ki` are left out: Kubernetes reads them as 0, and we refuse them. */
 const WRONG: readonly Value[] = [
   'a',
   '1Gi',
@@ -22,7 +22,7 @@ const WRONG: readonly Value[] = [
   { name: 'a' },
 ];
 
-/** Makes templates. Half of them stay as they were made. */
+/** Returns templates. Half of them are valid, half have one mistake. */
 export function shapeCases(count: number, seed: number): readonly Mapping[] {
   return Array.from({ length: count }, (_, index) => {
     const random = randomFrom(seed + index);
@@ -31,7 +31,7 @@ export function shapeCases(count: number, seed: number): readonly Mapping[] {
   });
 }
 
-/** Goes down at random and changes one thing: a value, or a field's name. */
+/** Picks a path at random, and changes the value there or the name of the field. */
 function withMistake(random: Random, value: Value): Value {
   if (isList(value) && value.length > 0) {
     const index = Math.floor(random() * value.length);

@@ -95,7 +95,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(toldBeside([failed(8, NOW - 1_000)])).toBe(`new-runner ${named(ci, 1)}`);
   });
 
-  it('the plan gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
+  it('the next job gets the slot of a job that backs off, which itself gets a free runner', () => {
     const liveJobs = [failed(0), failed(1)];
 
     expect(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs }).verdicts).toEqual({
@@ -115,7 +115,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(planScene(scene).verdicts).toEqual({ 1: 'backing-off', 2: `free-runner ${named(one, 8)}` });
   });
 
-  it('the plan passes a job whose first owner backs off on to the next one', () => {
+  it('a job goes to its second owner while the first one backs off', () => {
     const web = group({ name: 'web', look: 'repo', scope: 'repo' });
     const liveJobs = [0, 1].map((ordinal) => live(named(web, 1, ordinal), 'failed', { finishedAtMs: NOW }));
     const look = { jobs: [job(1)], runners: [] };

@@ -1,7 +1,7 @@
 /** The real planner. */
 
 import { scopeKey } from '../../../simulator/gitea/runners.ts';
-import { asOf, letsGo } from '../../../src/plan/kept-looks.ts';
+import { asOf, prunesLivingJob } from '../../../src/plan/kept-looks.ts';
 import type { Plan } from '../../../src/planner/decisions.ts';
 import type { Evidence, Group } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';
@@ -48,7 +48,7 @@ function ours(seesJobs: boolean): Generator {
       const then = kept && asOf(kept.beganMs + stage.history.clockSkewS * 1000, liveJobs);
       const first = then && planOf(kept.looks, then);
       // As in `lookAndPlan`.
-      const planned = first && !letsGo(first, then) ? first : planOf(looks, liveJobs);
+      const planned = first && !prunesLivingJob(first, then) ? first : planOf(looks, liveJobs);
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
         if (!decision.emit || decision.shard !== ofShards?.index) return [];
