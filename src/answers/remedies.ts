@@ -129,7 +129,11 @@ const REMEDIES: Remedies = [
     'make ConfigMap <map> in namespace <NAMESPACE>, or correct spec.podTemplate',
   ],
   [
-    /^FailedMount.* (?:secret|configmap|persistentvolumeclaim)\b/,
+    /^FailedMount.* secrets store objects/, // secrets-store-csi-driver
+    'let the runners read what it names at its provider, or correct the SecretProviderClass: kubectl -n <NAMESPACE> get secretproviderclasses',
+  ],
+  [
+    /^FailedMount.* (?:(?:secret|configmap|persistentvolumeclaim) "|references non-existent )/i,
     'make the Secret, ConfigMap or claim that it names, or the key, or correct spec.podTemplate',
   ],
   [/^FailedMount.* hostPath type check/, 'make that path on node <NODE>, or correct hostPath in spec.podTemplate'],
@@ -138,6 +142,14 @@ const REMEDIES: Remedies = [
     `see whether the pod of CSI driver <driver> runs on node <NODE>: kubectl ${ON_NODE}; kubectl get csidrivers`,
   ],
   [/^(?:FailedMount|FailedAttachVolume)/, DRIVER],
+  [
+    /^FailedResourceClaimCreation.* "(?<template>[\w.-]+)" not found/,
+    'make ResourceClaimTemplate <template>: kubectl -n <NAMESPACE> get resourceclaimtemplates',
+  ],
+  [
+    /^FailedResourceClaimCreation/,
+    'correct resourceClaims in spec.podTemplate: kubectl -n <NAMESPACE> get resourceclaimtemplates',
+  ],
   // kubelet 1.37: pkg/kubelet/kuberuntime/security_context_others.go, pkg/kubelet/kubelet_pods.go.
   [
     /^CreateContainerConfigError.*(?:runAsNonRoot|non-root|run as root)/,
@@ -446,8 +458,12 @@ const SCHEDULER: Remedies = [
     'loosen topologySpreadConstraints in spec.podTemplate (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
   ],
   [
-    /taint \{(?!node-role\.kubernetes\.io\/)(?<taint>[\w./-]+: ?[\w.-]*)\}/,
+    /taint \{(?!node-role\.kubernetes\.io\/)(?<taint>(?:[\w.-]+: ?|\S*(?:gpu|accelerator|spot|preempt|priority|arch|dedicated|reserv|pool|team|workload|compute-type)[\w.-]*: ?|[\w./-]+: ?(?=\w))[\w.-]*)\}/,
     'have runners tolerate taint {<taint>}, if they may run there: tolerations in spec.podTemplate',
+  ],
+  [
+    /taint \{(?!node-role\.kubernetes\.io\/)(?<taint>[\w./-]+): ?\}/,
+    'see who sets taint <taint>, and why: kubectl describe nodes. Tolerate it only if it reserves nodes, and runners may run there',
   ],
   [
     /taint\(s\)/,

@@ -24,6 +24,16 @@ describe('what helps against a pod that does not start', () => {
       'make ConfigMap x in namespace runners',
     ],
     ['FailedMount', 'references non-existent secret key: x', 'or the key'],
+    [
+      'FailedMount',
+      'rpc error: code = Unknown desc = failed to mount secrets store objects for pod runners/x, err: Code: 403. Errors: permission denied, couldn\'t read secret "kv/data/ci"',
+      'let the runners read what it names at its provider',
+    ],
+    [
+      'FailedResourceClaimCreation',
+      'PodResourceClaim gpu: resource claim template "single-gpu": resourceclaimtemplate.resource.k8s.io "single-gpu" not found',
+      'make ResourceClaimTemplate single-gpu',
+    ],
     ['NoPod', 'forbidden: exceeded quota: pods', 'raise that quota'],
     [
       'NoPod',
@@ -541,6 +551,22 @@ describe('what helps against a pod that does not start', () => {
       expect(said).not.toContain('have runners tolerate');
     }
   });
+
+  it.each([
+    ['{k8s.ovn.org/mtu-too-small: }', 'see who sets taint k8s.ovn.org/mtu-too-small'],
+    ['{node.kubevirt.io/quarantine: }', 'see who sets taint node.kubevirt.io/quarantine'],
+    ['{acme.example/reserved: }', 'have runners tolerate taint {acme.example/reserved: }'],
+    ['{acme.example/for: build}', 'have runners tolerate taint {acme.example/for: build}'],
+    ['{nvidia.com/gpu: }', 'have runners tolerate taint {nvidia.com/gpu: }'],
+    ['{gpu: }', 'have runners tolerate taint {gpu: }'],
+  ])(
+    'a toleration is advised for a taint whose words say that it reserves nodes, and for no other: %s',
+    (taint, remedy) => {
+      const message = `0/3 nodes are available: 3 node(s) had untolerated taint ${taint}.`;
+
+      expect(remedyOf({ reason: 'Unschedulable', message })).toContain(remedy);
+    },
+  );
 
   it('the remedy for a pod that does not start has NODE and NAMESPACE, as the manual, where nobody knows the name', () => {
     expect(remedyOf({ reason: 'ContainerCreating' })).toContain(

@@ -1002,6 +1002,22 @@ describe('explain, at 3 a.m., when', () => {
       next: 'wait until 20',
     },
     {
+      when: 'its pod names a ResourceClaimTemplate that is not there, so no scheduler looks at it',
+      jobs: oldJob,
+      pods: (runner) => [podOf(runner, {}, Date.now() - 90_000)],
+      events: (runner) => [
+        podEvent(
+          runner,
+          'Warning',
+          'FailedResourceClaimCreation',
+          'PodResourceClaim gpu: resource claim template "single-gpu": resourceclaimtemplate.resource.k8s.io "single-gpu" not found',
+          20,
+        ),
+      ],
+      cause: 'FailedResourceClaimCreation: PodResourceClaim gpu: resource claim template "single-gpu"',
+      next: 'make ResourceClaimTemplate single-gpu: kubectl -n runners get resourceclaimtemplates',
+    },
+    {
       when: 'kube-scheduler is down',
       jobs: oldJob,
       pods: (runner) => [podOf(runner, {}, Date.now() - 90_000)],

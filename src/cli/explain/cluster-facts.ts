@@ -29,7 +29,9 @@ const LONGEST_MESSAGE = 600;
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */
 const STARTS_WITHIN_MS = 20_000;
 /** The kubelet's words (1.34: pkg/kubelet/events/event.go). The status of a pod says only `ContainerCreating` then. */
-const NOT_STARTED = wordSet('FailedMount FailedAttachVolume FailedCreatePodSandBox NodeNotReady Pulling Pulled');
+const NOT_STARTED = wordSet(
+  'FailedMount FailedAttachVolume FailedCreatePodSandBox FailedResourceClaimCreation NodeNotReady Pulling Pulled',
+);
 const UNSCHEDULABLE = 'Unschedulable';
 const IMAGE_PULL = 'ImagePullBackOff';
 /** Reasons of Events about what the status of a pod leaves out: a Secret for its image, or a claim, is not there. */
