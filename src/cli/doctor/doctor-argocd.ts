@@ -309,9 +309,10 @@ function faultsOf(app: Application): readonly string[] {
   const { metadata, spec } = app;
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
   return [
-    ...(automated?.prune === true ? [] : ['automated.prune must be true']),
-    ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
-    ...(automated?.enabled === false ? ['automated.enabled must not be false'] : []),
+    ...(automated ? [] : ['its automated sync is off: syncPolicy.automated is missing']),
+    ...(automated?.enabled === false ? ['its automated sync is off: automated.enabled must not be false'] : []),
+    ...(!automated || automated.prune === true ? [] : ['automated.prune must be true']),
+    ...(!automated || automated.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
     ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),

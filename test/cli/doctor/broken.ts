@@ -258,7 +258,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
         ],
       }),
     ),
-    'Application runners: automated.enabled must not be false; RunnerGroup runners/ci differs from git',
+    'Application runners: its automated sync is off: automated.enabled must not be false; RunnerGroup runners/ci differs from git',
     '"enabled":null',
   ],
   [
@@ -351,6 +351,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     put([APPLICATIONS], { items: [] }),
     'Application: no Application of namespace argocd has the plugin',
     'step 3',
+  ],
+  [
+    'an Application without automated sync',
+    put([...SYNC_POLICY, 'automated'], undefined),
+    'Application runners: its automated sync is off: syncPolicy.automated is missing',
+    'kubectl -n argocd patch application runners --type=merge',
   ],
   [
     'an Application that does not prune',
