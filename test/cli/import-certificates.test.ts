@@ -53,7 +53,7 @@ it.each([
 
   expect(spec).toMatchObject({ caBundle: { configMapRef: { name: 'corp', key: 'ca.crt' } } });
   expect(JSON.stringify(spec['podTemplate'] ?? {})).not.toContain('mountPath');
-  expect(stdout).not.toContain('does not trust');
+  expect(stdout).not.toContain('The old runner trusted');
 });
 
 it.each(['SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'GIT_SSL_CAINFO'])('a file of %s becomes caBundle', async (name) => {
@@ -100,7 +100,7 @@ it.each([
 
   expect(spec).not.toHaveProperty('caBundle');
   expect(stdout).toContain(
-    `# register does not trust ${place}, as the old runner did: write "caBundle: {configMapRef: {name: ${name}, key: …}}" below spec`,
+    `# The old runner trusted ${place}. The new one does not: write "caBundle: {configMapRef: {name: ${name}, key: …}}" below spec`,
   );
 });
 
@@ -109,8 +109,8 @@ it('two certificates are told, each by its path', async () => {
   const { spec, stdout } = await imported({ volumeMounts }, MAP);
 
   expect(spec).not.toHaveProperty('caBundle');
-  expect(stdout.match(/register does not trust \S+/g)).toEqual(
-    ['a', 'b'].map((key) => `register does not trust /etc/ssl/certs/${key}.crt`),
+  expect(stdout.match(/The old runner trusted \S+/g)).toEqual(
+    ['a', 'b'].map((key) => `The old runner trusted /etc/ssl/certs/${key}.crt`),
   );
 });
 
@@ -119,7 +119,7 @@ it('a mount of something else, and a file of the image, are no certificates of t
   const { spec, stdout } = await imported(runner, MAP);
 
   expect(spec).not.toHaveProperty('caBundle');
-  expect(stdout).not.toContain('does not trust');
+  expect(stdout).not.toContain('The old runner trusted');
 });
 
 it('the ConfigMap is named where the group gets another namespace', async () => {

@@ -33,7 +33,7 @@ import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
 import { fromRunnerFile } from '../import/import-runner-file.ts';
 import { authOf, capOf, isStopped, minimumOf, saidIn, triggersOf } from '../import/import-scaling.ts';
 import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/import-template.ts';
-import { LOOSE_FILE } from '../import/import-variables.ts';
+import { KIND_OF_PLAIN_CONFIG } from '../import/import-variables.ts';
 import { toScope, type WhoseJobs } from '../init/answers.ts';
 
 /** Prints a RunnerGroup for each object that starts Gitea runners, with notes above it. @throws Failure exit 2 */
@@ -132,8 +132,8 @@ function read(file: string, io: Io): readonly unknown[] {
       const problem =
         error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
       if (error) throw new Error(problem ? `line ${problem.place.line} ${problem.message}` : error.message);
-      const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
-      if (data) return [{ kind: LOOSE_FILE, metadata: { name: basename(file) }, data }];
+      const data = fromRunnerFile(object) && { [KIND_OF_PLAIN_CONFIG]: JSON.stringify(object) };
+      if (data) return [{ kind: KIND_OF_PLAIN_CONFIG, metadata: { name: basename(file) }, data }];
       return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
     });
   } catch (error) {
@@ -144,7 +144,8 @@ function read(file: string, io: Io): readonly unknown[] {
 
 /** Returns the objects of a runner with nothing but its config.yaml, e.g. on a machine of its own. */
 function ofFileAlone(object: unknown): readonly unknown[] {
-  const file = valueAt(object, ['kind']) === LOOSE_FILE ? String(valueAt(object, ['metadata', 'name'])) : undefined;
+  const file =
+    valueAt(object, ['kind']) === KIND_OF_PLAIN_CONFIG ? String(valueAt(object, ['metadata', 'name'])) : undefined;
   if (file === undefined) return [];
   const env = [{ name: 'CONFIG_FILE', value: file }, { name: 'GITEA_INSTANCE_URL' }];
   const template = { spec: { containers: [{ name: 'runner', env }] } };
@@ -281,7 +282,7 @@ function fromRunners(
   const { auth, object } = authOf(trigger, otherObjects);
   const ofOperator = ofDefaultRunner(runners.labels ?? []);
   const labels = triggerSettings['labels'] === undefined ? ofOperator.kept : readList(triggerSettings['labels']);
-  const [cap, ...aboutCap] = capOf(runners, pod.capacity);
+  const { cap, note: capNote } = capOf(runners, pod.capacity);
   const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
   const longest = [runners, pod.spec].flatMap(({ activeDeadlineSeconds }) => activeDeadlineSeconds ?? []);
   return {
@@ -302,8 +303,7 @@ function fromRunners(
     }),
     notes: [
       ...(trigger?.type === 'forgejo-runner' ? [OF_FORGEJO] : []),
-      ...aboutCap,
-      ...(ofOperator.note ? [ofOperator.note] : []),
+      ...[capNote, ofOperator.note].flatMap((note) => note ?? []),
       ...pod.notes,
       ...aroundThePod(read),
       ...others,

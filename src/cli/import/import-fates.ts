@@ -62,10 +62,8 @@ export function notCarriedOver(value: unknown, owner: string, path = ''): readon
   if (fate === '' || isEmpty) return [];
   const base = path === '' ? '' : `${path}.`;
   const isOnWay = fate === undefined && [...FATES.keys()].some((knownPath) => knownPath.startsWith(base));
-  if (isOnWay && Array.isArray(value))
-    return value.flatMap((each) =>
-      path === 'spec.triggers' && !asksForge(each) ? [] : notCarriedOver(each, owner, path),
-    );
+  const isRead = (element: unknown) => path !== 'spec.triggers' || asksForge(element);
+  if (isOnWay && Array.isArray(value)) return value.filter(isRead).flatMap((each) => notCarriedOver(each, owner, path));
   if (isOnWay && isMapping(value))
     return Object.entries(value).flatMap(([key, inner]) => notCarriedOver(inner, owner, `${base}${key}`));
   return [lostNote(`${owner} ${path}`, value, fate ?? 'import does not know what it means')];

@@ -6,27 +6,25 @@ import { RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { printable } from '../../shared/printable.ts';
 import { notCarriedOver } from './import-fates.ts';
 import { Pod } from './import-shapes.ts';
-import { LOOSE_FILE, objectNamed } from './import-variables.ts';
+import { KIND_OF_PLAIN_CONFIG, objectNamed } from './import-variables.ts';
 
 export const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
 const Head = z.looseObject({ kind: z.string(), metadata: Metadata });
 const count = z.int().optional();
 const Target = z.looseObject({ kind: z.string().default('Deployment'), name: z.string() }).optional();
 
+const Trigger = z.looseObject({
+  type: z.string(),
+  metadata: z.record(z.string(), z.coerce.string()).default({}),
+  authenticationRef: z.looseObject({ name: z.string(), kind: z.string().optional() }).optional(),
+});
+
 /** Fields of ScaledJobs, ScaledObjects and autoscalers of Kubernetes. */
 const Scaling = z.looseObject({
   scaleTargetRef: Target,
   targetRef: Target,
   ...{ maxReplicaCount: count, maxReplicas: count, minReplicaCount: count, minReplicas: count },
-  triggers: z
-    .array(
-      z.looseObject({
-        type: z.string(),
-        metadata: z.record(z.string(), z.coerce.string()).default({}),
-        authenticationRef: z.looseObject({ name: z.string(), kind: z.string().optional() }).optional(),
-      }),
-    )
-    .default([]),
+  triggers: z.array(Trigger).default([]),
 });
 const Scaler = Head.extend({ spec: Scaling });
 
@@ -148,7 +146,7 @@ export function strangerNote(object: unknown, otherObjects: readonly unknown[]):
     );
     return `This is a docker compose file (runners: ${printable(runners.join(', ')) || 'none of Gitea'}), and no pod: ${INIT}. GITEA_RUNNER_LABELS are labels; import reads the runner's config.yaml.`;
   }
-  if (kind === LOOSE_FILE || !/runner/i.test(JSON.stringify(object))) return undefined;
+  if (kind === KIND_OF_PLAIN_CONFIG || !/runner/i.test(JSON.stringify(object))) return undefined;
   if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}${HELM}`;
   const rendered = RENDERED.get(String(kind));
   if (rendered !== undefined) return `${objectName} says where objects come from. ${RENDER}${rendered}`;

@@ -11,9 +11,9 @@ import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts'
 import {
   certificatesOf,
   mapsOf,
-  OF_OLD_RUNNER,
   ownFilesOf,
   registrationOf,
+  TOKEN_VARIABLES,
   tokenOf,
   variablesOf,
 } from './import-variables.ts';
@@ -30,9 +30,7 @@ const OTHERWISE = [
   ['GITEA_RUNNER_EPHEMERAL', /^(?:false|0)$/, 'each runner takes one CI job'],
 ] as const;
 
-function isPlainSecret({ name, value }: Variable): boolean {
-  return value !== undefined && mayBeSecret(name, value);
-}
+const isPlainSecret = ({ name, value }: Variable) => value !== undefined && mayBeSecret(name, value);
 
 const PROXY = /^(?:https?|no)_proxy$/i;
 
@@ -59,11 +57,7 @@ interface ReplacedParts {
 }
 
 /** Returns the fields of a RunnerGroup that the pod tells, and notes on the rest. Undefined: no container is a Gitea runner. */
-export function fromPod(
-  { metadata, spec }: Pod,
-  otherObjects: readonly unknown[],
-  otherLabels: readonly string[] = [],
-) {
+export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[], otherLabels: readonly string[]) {
   const parts = partsOf(spec);
   if (!parts) return undefined;
   const { runner, registers } = parts;
@@ -147,11 +141,7 @@ function stateNote(volumes: readonly string[], isRead: boolean): string {
 }
 
 /** Roles of the pod's containers. `registers`: they register the old runner in Gitea, and end before it starts. */
-interface Parts {
-  readonly runner: OldContainer;
-  readonly docker: OldContainer | undefined;
-  readonly registers: readonly OldContainer[];
-}
+type Parts = Readonly<{ runner: OldContainer; docker: OldContainer | undefined; registers: readonly OldContainer[] }>;
 
 function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
   const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always');
@@ -173,7 +163,8 @@ type Variable = OldContainer['env'][number];
 const isSocket = (volume: PodSpec['volumes'][number]) => JSON.stringify(volume).includes('docker.sock');
 
 /** Sorts the parts of a pod: those that go over, and those that a runner has in another way. */
-function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes: readonly string[]) {
+function sortPod(pod: PodSpec, parts: Parts, ownVolumes: readonly string[]) {
+  const { runner, docker, registers } = parts;
   const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
   const sockets = pod.volumes.filter(isSocket);
   const volumes = pod.volumes.filter((one) => ![...claims, ...sockets].includes(one) && !ownVolumes.includes(one.name));
@@ -185,26 +176,23 @@ function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes:
   const leftContainers = others.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  return { all, claims, inits, isMounted, leftContainers, lostMounts, sockets, used, volumes };
+  return { ...parts, pod, all, claims, inits, isMounted, leftContainers, lostMounts, sockets, used, volumes };
 }
+
+type SortedPod = ReturnType<typeof sortPod>;
 
 /** Tells which variables other fields of the RunnerGroup replace. */
 function replacedVariables({ passedVariables, isProxied, isCertified, tokenRef }: ReplacedParts) {
-  const isTheToken = ({ name, valueFrom }: Variable): boolean => {
-    const ref = valueFrom?.secretKeyRef;
-    return (
-      OF_OLD_RUNNER.test(name.replace(/_FILE$/, '')) ||
-      (ref !== undefined && ref.name === tokenRef?.name && ref.key === tokenRef.key)
-    );
-  };
+  const isTheToken = ({ name, valueFrom: { secretKeyRef } = {} }: Variable): boolean =>
+    TOKEN_VARIABLES.test(name.replace(/_FILE$/, '')) ||
+    (tokenRef !== undefined && secretKeyRef?.name === tokenRef.name && secretKeyRef.key === tokenRef.key);
   const isHandled = (each: Variable): boolean =>
     HANDLED.test(each.name) ||
     isTheToken(each) ||
     passedVariables.includes(each.name) ||
     (isProxied && PROXY.test(each.name)) ||
     (isCertified && CA_VARIABLE.test(each.name));
-  const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]): boolean =>
-    secretRef !== undefined && secretRef.name === tokenRef?.name;
+  const isOfToken = ({ secretRef: ref }: OldContainer['envFrom'][number]) => !!ref && ref.name === tokenRef?.name;
   return { isHandled, isOfToken, isTheToken };
 }
 
@@ -247,59 +235,74 @@ function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
     initContainers: [...(parts.docker ? ours(parts.docker, 'docker') : []), ...inits.map((each) => carried(each))],
   });
   const carriedContainers = [...used, ...inits].map((each) => carried(each, true));
-  return { template, notes: notesOf(pod, parts, replacedParts, sorted, carriedContainers) };
+  return { template, notes: notesOf(sorted, replacedParts, carriedContainers) };
 }
 
-const IN_TOKEN = 'CI jobs could read it. Runners of ours have it from registrationToken';
+/** Returns a note on all parts that are not carried over for the same reason. */
+function noteOn(subject: string, parts: readonly { readonly name: string }[], advice: string): readonly string[] {
+  const names = parts.map(({ name }) => name).join(', ');
+  return parts.length === 0 ? [] : [`${subject} not carried over (${names}): ${advice}.`];
+}
+
 const NO_INIT = 'each runner registers by itself and starts empty. What does more belongs into podTemplate';
 const AS_SIDECAR = 'add each to podTemplate.spec.initContainers, with restartPolicy: Always';
 
-function notesOf(
-  pod: PodSpec,
-  { runner, registers }: Parts,
-  replacedParts: ReplacedParts,
-  { all, claims, isMounted, leftContainers, lostMounts, sockets, used }: ReturnType<typeof sortPod>,
-  carriedContainers: Parameters<typeof pointsInto>[0],
-): readonly string[] {
+/** Returns the notes on all parts of the old pod that a podTemplate cannot have. */
+function notesOf(sorted: SortedPod, replacedParts: ReplacedParts, carriedContainers: Parameters<typeof pointsInto>[0]) {
+  const { pod, runner, registers, claims, isMounted, leftContainers, lostMounts, sockets } = sorted;
+  const otherMounts = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
+  const mountPlaces = otherMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
+  const account = pod.serviceAccountName ?? pod['serviceAccount'];
+  const accounts = account ? [{ name: String(account) }] : [];
+  const sidecars = leftContainers.filter((each) => !isRunner(each));
+  return [
+    ...variableNotes(sorted, replacedParts),
+    ...imageNotes(sorted, replacedParts.hostLabels),
+    ...noteOn('Persistent volumes are', claims, `runners end with their CI job. See ${manual('cache.md')}`),
+    ...noteOn('The docker socket of the node is', sockets, 'each runner has a dockerd of its own'),
+    ...noteOn('Mounts are', mountPlaces, 'their volume is not'),
+    ...pointsInto(carriedContainers, lostMounts),
+    ...homeNotes(runner, isMounted),
+    ...noteOn('Other runners of the pod are', leftContainers.filter(isRunner), 'make a RunnerGroup for each'),
+    ...noteOn('Init containers with the program of the runner are', registers, NO_INIT),
+    ...noteOn('Containers beside the runner are', sidecars, AS_SIDECAR),
+    ...noteOn('serviceAccountName is', accounts, `a policy must allow it (${manual('policy.md')})`),
+    ...probeAndUserNotes(sorted),
+  ];
+}
+
+function variableNotes({ all, used }: SortedPod, replacedParts: ReplacedParts): readonly string[] {
   const { isOfToken, isTheToken } = replacedVariables(replacedParts);
-  const { hostLabels } = replacedParts;
-  const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
-  const ofOld = used.flatMap(({ env }) => env).filter((each) => isTheToken(each) && !HANDLED.test(each.name));
+  const isPlain = (each: Variable) => isPlainSecret(each) && !HANDLED.test(each.name);
+  const isOldToken = (each: Variable) => isTheToken(each) && !HANDLED.test(each.name);
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
-  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.tokenRef?.name}` }] : [])];
+  const wholeSecret = isWhole ? [{ name: `all of Secret ${replacedParts.tokenRef?.name}` }] : [];
+  const tokens = [...used.flatMap(({ env }) => env.filter(isOldToken)), ...wholeSecret];
+  const secrets = all.flatMap(({ env }) => env.filter(isPlain));
+  const why = 'CI jobs could read it. Runners of ours have it from registrationToken';
+  return [
+    ...noteOn('Plain values that may be secrets are', secrets, 'put them into a Secret'),
+    ...noteOn("Variables with the old runner's token are", tokens, why),
+  ];
+}
+
+/** CI jobs of mode host may need the programs of an image that is not the project's own. */
+function imageNotes({ runner, used }: SortedPod, hostLabels: readonly string[]): readonly string[] {
   const isOwn = hostLabels.length > 0 && runner.image !== '' && !OF_PROJECT.test(runner.image);
   const images = used.flatMap((each) => (each.image === '' || (isOwn && each === runner) ? [] : { name: each.image }));
   const write = `If it has act_runner 0.2.12 or newer, write "image: ${runner.image}" below spec`;
-  const ofImage = `CI jobs of ${hostLabels.join(', ')} ran in the image ${runner.image}, which is not carried over. ${write}. If not, they lack its programs.`;
-  const ofVolumes = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
-  const mounts = ofVolumes.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
-  const account = pod.serviceAccountName ?? pod['serviceAccount'];
-  const accounts = account ? [{ name: String(account) }] : [];
-  const say = (lost: readonly { readonly name: string }[], subject: string, advice: string) =>
-    lost.length === 0 ? [] : [`${subject} not carried over (${lost.map(({ name }) => name).join(', ')}): ${advice}.`];
-  const secured = (place: string, context: unknown) =>
-    context === undefined ? [] : [lostNote(`${place}securityContext`, context, OF_MODE)];
-  const placeOf = (each: OldContainer) =>
-    `spec.${pod.containers.includes(each) ? 'containers' : 'initContainers'}[${each.name}].`;
-  const probed = Object.keys(NO_PROBES).filter((field) => runner[field] !== undefined);
-  const beside = leftContainers.filter((each) => !isRunner(each));
+  const ownNote = `CI jobs of ${hostLabels.join(', ')} ran in the image ${runner.image}, which is not carried over. ${write}. If not, they lack its programs.`;
+  return [...noteOn('Images are', images, 'runners have those of this version'), ...(isOwn ? [ownNote] : [])];
+}
+
+function probeAndUserNotes({ pod, runner, used }: SortedPod): readonly string[] {
+  const pathOf = (each: OldContainer) =>
+    `spec.${pod.containers.includes(each) ? 'containers' : 'initContainers'}[${each.name}]`;
+  const lost = (path: string, value: unknown, why: string) => (value === undefined ? [] : [lostNote(path, value, why)]);
   return [
-    ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
-    ...say(tokens, "Variables with the old runner's token are", IN_TOKEN),
-    ...say(images, 'Images are', 'runners have those of this version'),
-    ...(isOwn ? [ofImage] : []),
-    ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
-    ...say(sockets, 'The docker socket of the node is', 'each runner has a dockerd of its own'),
-    ...say(mounts, 'Mounts are', 'their volume is not'),
-    ...pointsInto(carriedContainers, lostMounts),
-    ...homeNotes(runner, isMounted),
-    ...say(leftContainers.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
-    ...say(registers, 'Init containers with the program of the runner are', NO_INIT),
-    ...say(beside, 'Containers beside the runner are', AS_SIDECAR),
-    ...say(accounts, 'serviceAccountName is', `a policy must allow it (${manual('policy.md')})`),
-    ...probed.map((field) => lostNote(`${placeOf(runner)}${field}`, runner[field], ASKS_OLD)),
-    ...secured('spec.', pod['securityContext']),
-    ...used.flatMap((each) => secured(placeOf(each), each['securityContext'])),
+    ...Object.keys(NO_PROBES).flatMap((field) => lost(`${pathOf(runner)}.${field}`, runner[field], ASKS_OLD)),
+    ...lost('spec.securityContext', pod['securityContext'], OF_MODE),
+    ...used.flatMap((each) => lost(`${pathOf(each)}.securityContext`, each['securityContext'], OF_MODE)),
   ];
 }
 
@@ -375,10 +378,7 @@ function modeOf(pod: PodSpec, { runner, docker }: Parts, labels: readonly string
 }
 
 function hostLabelsIn(labels: readonly string[]): readonly string[] {
-  return labels.flatMap((text) => {
-    const label = parseLabel(text);
-    return 'schema' in label && label.schema === 'host' ? [label.name] : [];
-  });
+  return labels.map(parseLabel).flatMap((label) => ('schema' in label && label.schema === 'host' ? [label.name] : []));
 }
 
 /** The labels that the default runner takes, and what to say of the others. */

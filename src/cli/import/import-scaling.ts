@@ -4,13 +4,10 @@ import type { WhoseJobs } from '../init/answers.ts';
 import { asksForge } from './import-fates.ts';
 import type { OldRunners } from './import-objects.ts';
 import { lostNote } from './import-template.ts';
-import { objectNamed } from './import-variables.ts';
+import { objectNamed, type ReadVariable } from './import-variables.ts';
 
-const TriggerAuthentication = z.looseObject({
-  spec: z.looseObject({
-    secretTargetRef: z.array(z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() })),
-  }),
-});
+const SecretTarget = z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() });
+const TriggerAuthentication = z.looseObject({ spec: z.looseObject({ secretTargetRef: z.array(SecretTarget) }) });
 
 /** True if no pod starts. KEDA starts them from replicas 0, and an autoscaler of Kubernetes leaves that alone. */
 export function isStopped({ suspend, replicas, scaler }: OldRunners): boolean {
@@ -31,10 +28,7 @@ export function authOf(trigger: ReturnType<typeof triggersOf>['trigger'], otherO
 }
 
 /** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
-export function triggersOf(
-  { scaler }: OldRunners,
-  variableOf: (name: string) => { readonly value?: string | undefined } | undefined,
-) {
+export function triggersOf({ scaler }: OldRunners, variableOf: ReadVariable) {
   const all = scaler?.spec.triggers ?? [];
   const trigger = all.find(asksForge);
   const metadata = Object.entries(trigger?.metadata ?? {}).flatMap(([key, text]): [string, string][] => {
@@ -50,28 +44,43 @@ export function triggersOf(
   return { trigger, triggerSettings, others: all.filter((each) => each !== trigger).map(noteOf) };
 }
 
-/** Returns the number of runners, and the field that it comes from. A pod of a ScaledJob takes one CI job. */
-export function capOf(runners: OldRunners, ofFile: number | undefined): readonly [number, ...string[]] {
-  const { kind, maxRunners, replicas, scaler, parallelism = 1 } = runners;
-  if (maxRunners !== undefined) return [maxRunners];
-  // KEDA's own default.
-  const maxReplicas = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
-  if (kind === 'ScaledJob' && maxReplicas !== undefined) {
-    const times = `maxActiveRunners is maxReplicaCount, ${maxReplicas}, times parallelism, ${parallelism}.`;
-    return [maxReplicas * parallelism, ...(parallelism > 1 ? [times] : [])];
-  }
+/** The most CI jobs that the old runners took at once. `note`: where the number is from, or why it is a guess. */
+type Cap = Readonly<{ cap: number; note?: string | undefined }>;
+
+/** Returns the cap, and how it was found. @param capacityInConfig CI jobs that one pod took at once, if a config.yaml says so */
+export function capOf(runners: OldRunners, capacityInConfig: number | undefined): Cap {
+  const { kind, maxRunners, scaler, parallelism = 1 } = runners;
+  if (maxRunners !== undefined) return { cap: maxRunners };
   if (kind === 'DaemonSet')
-    return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
-  const pods = maxReplicas ?? Math.max(1, replicas ?? parallelism);
-  if (replicas === 0 && !scaler) return [pods, 'maxActiveRunners is a guess: replicas is 0, and so suspend is true.'];
-  const stopped =
-    isStopped(runners) && scaler ? ` replicas is 0, which stops a ${scaler.kind}: so suspend is true.` : '';
-  const ofPods = parallelism > 1 ? `parallelism, ${parallelism}` : 'the number of replicas, 1 where none is written';
-  const ofReplicas = replicas === undefined ? ofPods : `the number of replicas, ${replicas}`;
-  const source = scaler ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}` : ofReplicas;
-  if (ofFile !== undefined)
-    return [pods * ofFile, `maxActiveRunners is ${source}, times the capacity of a runner, ${ofFile}.${stopped}`];
-  return [pods, `maxActiveRunners is ${source}.${stopped} If the runner's capacity was more than 1, multiply it.`];
+    return { cap: 10, note: 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.' };
+  if (!scaler) return capOfReplicas(runners, capacityInConfig);
+  // KEDA's own default.
+  const max = scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100;
+  if (kind === 'ScaledJob') return capOfScaledJob(max, parallelism);
+  const { cap, note } = timesCapacity(max, `that of ${scaler.kind} ${scaler.metadata.name}, ${max}`, capacityInConfig);
+  const suspended = `replicas is 0, which stops a ${scaler.kind}: so suspend is true.`;
+  return { cap, note: isStopped(runners) ? `${note} ${suspended}` : note };
+}
+
+/** A pod of a ScaledJob takes one CI job, whatever its capacity. */
+function capOfScaledJob(maxJobs: number, parallelism: number): Cap {
+  const note = `maxActiveRunners is maxReplicaCount, ${maxJobs}, times parallelism, ${parallelism}.`;
+  return { cap: maxJobs * parallelism, note: parallelism > 1 ? note : undefined };
+}
+
+/** Nothing scales the pods: their number is `replicas`, or `parallelism` of a Job. */
+function capOfReplicas({ replicas, parallelism = 1 }: OldRunners, capacityInConfig: number | undefined): Cap {
+  if (replicas === 0) return { cap: 1, note: 'maxActiveRunners is a guess: replicas is 0, and so suspend is true.' };
+  const source = parallelism > 1 ? `parallelism, ${parallelism}` : 'the number of replicas, 1 where none is written';
+  if (replicas === undefined) return timesCapacity(Math.max(1, parallelism), source, capacityInConfig);
+  return timesCapacity(Math.max(1, replicas), `the number of replicas, ${replicas}`, capacityInConfig);
+}
+
+/** @returns e.g. for 3 pods, `parallelism, 3` and capacity 2: 6, `maxActiveRunners is parallelism, 3, times the capacity of a runner, 2.` */
+function timesCapacity(pods: number, source: string, capacity: number | undefined): Cap {
+  const advice = "If the runner's capacity was more than 1, multiply it.";
+  if (capacity === undefined) return { cap: pods, note: `maxActiveRunners is ${source}. ${advice}` };
+  return { cap: pods * capacity, note: `maxActiveRunners is ${source}, times the capacity of a runner, ${capacity}.` };
 }
 
 /** Tells which Gitea, and whose CI jobs, the triggers and the fields around the pod name. */
@@ -87,16 +96,10 @@ export function saidIn(settings: Readonly<Record<string, string>>, around: OldRu
     ...ofUrls,
     { scope: scopeOf(ofAround), gitea: ofAround['address'] },
   ];
-  return {
-    scope: all.find((each) => each.scope)?.scope,
-    gitea: all.find((each) => each.gitea)?.gitea,
-  };
+  return { scope: all.find((each) => each.scope)?.scope, gitea: all.find((each) => each.gitea)?.gitea };
 }
 
-interface Said {
-  readonly scope: WhoseJobs | undefined;
-  readonly gitea: string | undefined;
-}
+type Said = Readonly<{ scope: WhoseJobs | undefined; gitea: string | undefined }>;
 
 /** Words of KEDA for the fields of other operators. */
 const FIELD_OF: Readonly<Record<string, string>> = {

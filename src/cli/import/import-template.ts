@@ -48,8 +48,9 @@ function holdsSecret(value: unknown, name: string): boolean {
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
     return mayBeSecret(name, value.join(' '));
   const ownName = String(valueAt(value, ['name']) ?? name);
-  const isOwn = (key: string) => Array.isArray(value) || key === 'value';
-  return Object.entries(value).some(([key, each]) => holdsSecret(each, isOwn(key) ? ownName : key));
+  // The name of {name: TOKEN, value: x} is the name of x.
+  const belongsToNameOfElement = (key: string) => Array.isArray(value) || key === 'value';
+  return Object.entries(value).some(([key, each]) => holdsSecret(each, belongsToNameOfElement(key) ? ownName : key));
 }
 
 /**
@@ -63,26 +64,24 @@ export async function fittingTemplate(
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
   const notes: string[] = [];
-  const isTwice = (name: string, all: readonly { readonly name: string }[]) =>
-    all.filter((each) => each.name === name).length > 1;
-  const shared = mountsOf(template).filter(({ name }, _, all) => isTwice(name, all));
+  const mounts = mountsOf(template);
+  const mountsOfSharedVolumes = mounts.filter((one) => mounts.some((each) => each !== one && each.name === one.name));
+  // Each round removes one fault. Removing one may show or end another.
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const read = runnerGroupFromObject({ ...groupFields, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
-    const ofPods = faultsOfPods(read.group).filter(({ path }) => path[1] === 'podTemplate');
+    const ofPods = faultsOfPods(read.group)
+      .filter(({ path }) => path[1] === 'podTemplate')
+      .map((each) => ({ ...each, path: each.path.slice(2) }));
     const ofTokens = asksOf(template)
       .filter(({ kind, value }) => kind === 'secret' && tokenSecrets.includes(value))
       .map(({ path }) => ({
         path,
-        message: `names a Secret with a token of the old runner, which CI jobs could read`,
+        message: 'names a Secret with a token of the old runner, which CI jobs could read',
       }));
-    const faults = [
-      ...plainSecrets(template),
-      ...ofTokens,
-      ...ofPods.map((each) => ({ ...each, path: each.path.slice(2) })),
-    ];
+    const faults = [...plainSecrets(template), ...ofTokens, ...ofPods];
     const fault = faults.findLast(({ path }) => path.length > 0);
-    const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template, shared);
+    const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template, mountsOfSharedVolumes);
     notes.push(...lost);
     if (lost.length > 0) continue;
     const permissions = await askedWithoutPolicy([read.group]);
@@ -106,13 +105,13 @@ function mountsOf(template: Mapping) {
 }
 
 /** Removes a volume that no container mounts, or the last mount of an empty volume that several shared. */
-function unmounted(template: Mapping, shared: ReturnType<typeof mountsOf>): readonly string[] {
+function unmounted(template: Mapping, mountsOfSharedVolumes: ReturnType<typeof mountsOf>): readonly string[] {
   const { volumes = [] } = Shape.parse(template).spec ?? {};
   const mounts = mountsOf(template);
   const faults = volumes.flatMap(({ name, emptyDir }, volumeIndex) => {
     const [mount, otherMount] = mounts.filter((each) => each.name === name);
     if (!mount) return [{ path: ['spec', 'volumes', volumeIndex], message: 'nothing mounts it here' }];
-    const wasShared = emptyDir !== undefined && shared.some((each) => each.name === name);
+    const wasShared = emptyDir !== undefined && mountsOfSharedVolumes.some((each) => each.name === name);
     if (otherMount || !wasShared) return [];
     return [{ path: mount.path, message: 'what shared its volume is not carried over' }];
   });
@@ -172,10 +171,7 @@ function takeAway(template: Mapping, path: FieldPath): void {
 }
 
 /** A sentence where variables name a place that nothing is mounted at any more. */
-export function pointsInto(
-  containers: readonly { readonly env?: unknown }[],
-  lost: OldContainer['volumeMounts'],
-): readonly string[] {
+export function pointsInto(containers: readonly { readonly env?: unknown }[], lost: OldContainer['volumeMounts']) {
   const env = containers.flatMap((container) => (container.env ?? []) as OldContainer['env']);
   const danglingVariables = env.filter(({ value = '' }) => lost.some(({ mountPath }) => value.includes(mountPath)));
   const names = [...new Set(danglingVariables.map(({ name }) => name))].join(', ');

@@ -9,13 +9,13 @@ import type { OldContainer, PodSpec } from './import-shapes.ts';
 
 type KeyRef = { readonly name: string; readonly key: string };
 
-const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
-/** Variables with a registration token. CI jobs could read it, and with it anybody registers runners. */
-export const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REG(?:ISTER|ISTRATION)?)_(?:\w+_)?TOKEN$|^(?:GITEA_)?TOKEN$/;
-/** Secrets that are made for a registration token. */
+const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+/** Names of variables with a registration token. CI jobs could read it, and with it anybody registers runners. */
+export const TOKEN_VARIABLES = /^(?:\w+_)?(?:RUNNER|REG(?:ISTER|ISTRATION)?)_(?:\w+_)?TOKEN$|^(?:GITEA_)?TOKEN$/;
+/** Names of Secrets that are made for a registration token. */
 const TOKEN_SECRET = /runner.*token|regist/i;
-/** Kind for a config.yaml in a file of its own. */
-export const LOOSE_FILE = 'config.yaml';
+/** A config.yaml that is not inside a ConfigMap gets this kind. */
+export const KIND_OF_PLAIN_CONFIG = 'config.yaml';
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
 export function objectNamed(kind: string, name: string | undefined, otherObjects: readonly unknown[]): unknown {
@@ -34,28 +34,20 @@ function textsOf(object: unknown): Readonly<Record<string, string>> {
   return { ...Object.fromEntries(decoded), ...stringData };
 }
 
-interface VariableValue {
-  readonly value?: string | undefined;
-  readonly secretKeyRef?: KeyRef | undefined;
-}
+type VariableValue = Readonly<{ value?: string | undefined; secretKeyRef?: KeyRef | undefined }>;
 
 /** The container's own variable, else one of all that its envFrom brings. */
-function variableOf(
-  { env, envFrom }: OldContainer,
-  name: string,
-  otherObjects: readonly unknown[],
-): VariableValue | undefined {
+function variableOf({ env, envFrom }: OldContainer, name: string, others: readonly unknown[]) {
   const ownVariable = env.findLast((each) => each.name === name);
   const { secretKeyRef, configMapKeyRef } = ownVariable?.valueFrom ?? {};
   const ref = secretKeyRef ?? configMapKeyRef;
   const kindOf = (isSecret: boolean) => (isSecret ? 'Secret' : 'ConfigMap');
   if (ownVariable && !ref) return { value: ownVariable.value };
-  if (ref)
-    return { value: textsOf(objectNamed(kindOf(!!secretKeyRef), ref.name, otherObjects))[ref.key], secretKeyRef };
+  if (ref) return { value: textsOf(objectNamed(kindOf(!!secretKeyRef), ref.name, others))[ref.key], secretKeyRef };
   for (const { prefix = '', configMapRef, secretRef } of envFrom.toReversed()) {
     const from = secretRef ?? configMapRef;
     const key = name.slice(prefix.length);
-    const value = textsOf(objectNamed(kindOf(!!secretRef), from?.name, otherObjects))[key];
+    const value = textsOf(objectNamed(kindOf(!!secretRef), from?.name, others))[key];
     if (value !== undefined && name === `${prefix}${key}`)
       return { value, secretKeyRef: secretRef && { name: secretRef.name, key } };
   }
@@ -63,24 +55,23 @@ function variableOf(
 }
 
 /** Options of `register`, with the variables that say the same. */
-const OPTIONS = Object.entries({ token: TOKEN, instance: 'GITEA_INSTANCE_URL', labels: 'GITEA_RUNNER_LABELS' });
+const OPTIONS = { token: TOKEN_VARIABLE, instance: 'GITEA_INSTANCE_URL', labels: 'GITEA_RUNNER_LABELS' };
 const WORD = String.raw`"(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|[^\s"';&|]+`;
 
 /** Returns what a command passes to `register`, as variables of the runner. `passed`: the variables that it uses. */
 export function registrationOf(container: OldContainer, otherObjects: readonly unknown[]) {
   const text = [...container.command, ...container.args].join(' ').replaceAll('\\\n', ' ');
   const options = /\bregister\s.*/.exec(text)?.[0] ?? '';
-  const registrationVariables = OPTIONS.flatMap(([option, name]): readonly PassedVariable[] => {
+  const registrationVariables = Object.entries(OPTIONS).flatMap(([option, name]): readonly PassedVariable[] => {
     const quoted = new RegExp(`--${option}(?:=|\\s+)(${WORD})`).exec(options)?.[1] ?? '';
     const word = quoted.replace(/^(["'])(.*)\1$/, '$2');
-    const file = name === TOKEN && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
+    const file = name === TOKEN_VARIABLE && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
     const from = /^\$(?:[({](?=\w+[)}:])|(?=\w+$))(\w+)/.exec(word)?.[1];
     if (file) return [{ from: '', variable: { name: `${name}_FILE`, value: file } }];
     if (from === undefined)
       return word === '' || word.includes('$') ? [] : [{ from: '', variable: { name, value: word } }];
-    const guess = name === TOKEN ? container.envFrom.find(({ secretRef }) => secretRef) : undefined;
-    const ofAll = guess?.secretRef && { name: guess.secretRef.name, key: from.slice(guess.prefix?.length ?? 0) };
-    const { value, secretKeyRef = ofAll } = variableOf(container, from, otherObjects) ?? {};
+    const guess = name === TOKEN_VARIABLE ? guessedToken([container], from, /^/) : undefined;
+    const { value, secretKeyRef = guess } = variableOf(container, from, otherObjects) ?? {};
     if ((value ?? secretKeyRef) === undefined) return [];
     return [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
   });
@@ -116,52 +107,71 @@ function sourcesOf({ configMap, secret, projected }: PodSpec['volumes'][number])
 }
 
 /**
- * Returns the place of the registration token: a variable, a file in a volume, or a guessed key of a Secret in `envFrom`.
- * `secrets`: all Secrets in which CI jobs could read it, or another token of the old runner.
+ * Returns where the registration token of the old runner is: in a variable, in a file of a volume, or (a guess) in a
+ * Secret of `envFrom`. `secrets`: all Secrets in which CI jobs could read it, or another token of the old runner.
+ *
+ *     env: [{name: RUNNER_TOKEN, valueFrom: {secretKeyRef: {name: act, key: t}}}] -> ref: {name: act, key: t}
+ *     env: [{name: RUNNER_TOKEN, value: abc}]                                     -> isWritten: true
  */
 export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], otherObjects: readonly unknown[]) {
   const variable = variablesOf(containers, otherObjects);
   const names = containers.flatMap(({ env }) => env.map(({ name }) => name.replace(/_FILE$/, '')));
-  const ofToken = [TOKEN, ...new Set(names.filter((name) => name !== TOKEN && OF_OLD_RUNNER.test(name)))];
-  const used = ofToken.map((name) => variable(/^\$\((\w+)\)$/.exec(variable(name)?.value ?? '')?.[1] ?? name));
-  const commands = containers.flatMap(({ command, args }) => [...command, ...args]).join(' ');
-  const files = [
-    ...ofToken.map((name) => variable(`${name}_FILE`)?.value ?? ''),
-    ...(commands.match(/\/[\w./-]*token[\w./-]*/gi) ?? []),
-  ];
-  const refs = [
-    ...used.map((each) => each?.secretKeyRef),
-    ...files.map((file) => secretOfFile(pod, containers, file)),
-  ].flatMap((each) => each ?? []);
-  const isWritten = refs.length === 0 && used.some((each) => each?.value !== undefined);
-  const all = containers.flatMap(({ envFrom }) => envFrom);
-  const isKnown = isWritten || used[0]?.secretKeyRef || variable(`${TOKEN}_FILE`);
-  const guess = isKnown ? undefined : all.find(({ secretRef }) => /runner|token|gitea/i.test(secretRef?.name ?? ''));
-  const key = TOKEN.slice(guess?.prefix?.length ?? 0);
-  const guessed = guess?.secretRef && { name: guess.secretRef.name, key };
-  const ref = refs[0] ?? guessed;
-  const inVolumes = pod.volumes
-    .flatMap(sourcesOf)
-    .filter(({ kind, name }) => kind === 'Secret' && TOKEN_SECRET.test(name));
-  const ofRunner = names.filter((name) => name.startsWith('GITEA_RUNNER_')).map((name) => variable(name)?.secretKeyRef);
-  const secrets = [...refs, ...inVolumes, ...ofRunner, guessed].flatMap((each) => each?.name ?? []);
-  return { ref, isWritten, isGuess: ref !== undefined && ref === guessed, secrets: [...new Set(secrets)] };
+  const tokenNames = [...new Set([TOKEN_VARIABLE, ...names.filter((name) => TOKEN_VARIABLES.test(name))])];
+  const { refs: variableRefs, hasValue } = tokenFromVariables(tokenNames, variable);
+  const namedFiles = tokenNames.flatMap((name) => variable(`${name}_FILE`)?.value || []);
+  const refs = [...variableRefs, ...tokenFromFiles(namedFiles, pod, containers)];
+  const isWritten = refs.length === 0 && hasValue;
+  const isNamed = followReference(TOKEN_VARIABLE, variable)?.secretKeyRef || variable(`${TOKEN_VARIABLE}_FILE`);
+  const guess = isWritten || isNamed ? undefined : guessedToken(containers, TOKEN_VARIABLE, /runner|token|gitea/i);
+  const sources = pod.volumes.flatMap(sourcesOf);
+  const mounted = sources.filter(({ kind, name }) => kind === 'Secret' && TOKEN_SECRET.test(name));
+  const otherRefs = names.map((name) => (name.startsWith('GITEA_RUNNER_') ? variable(name)?.secretKeyRef : undefined));
+  const secrets = new Set([...refs, guess, ...mounted, ...otherRefs].flatMap((each) => each?.name ?? []));
+  return { ref: refs[0] ?? guess, isWritten, isGuess: refs.length === 0 && guess !== undefined, secrets: [...secrets] };
 }
 
-function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[], file: string): KeyRef | undefined {
-  const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts);
-  const keys = mounts.flatMap(({ name, mountPath, subPath }) => {
-    const inside = posix.relative(mountPath, file);
-    const path = posix.join(subPath ?? '', inside);
-    const sources = volumes.flatMap((volume) => (volume.name === name ? sourcesOf(volume) : []));
-    return sources.flatMap((source) => {
-      if (inside.startsWith('..') || source.kind !== 'Secret') return [];
-      const key = source.items ? source.items.find((item) => item.path === path)?.key : path;
-      return key === undefined ? [] : [{ name: source.name, key }];
-    });
-  });
-  return keys.at(0);
+export type ReadVariable = ReturnType<typeof variablesOf>;
+
+/** Returns the variable of this name. If its value is `$(OTHER)`, returns the variable OTHER. */
+function followReference(name: string, variable: ReadVariable): VariableValue | undefined {
+  const [, other = name] = /^\$\((\w+)\)$/.exec(variable(name)?.value ?? '') ?? [];
+  return variable(other);
 }
+
+/** Returns the keys of Secrets that these variables take. `hasValue`: the value of one is in the given files. */
+function tokenFromVariables(tokenNames: readonly string[], variable: ReadVariable) {
+  const values = tokenNames.flatMap((name) => followReference(name, variable) ?? []);
+  const refs = values.flatMap(({ secretKeyRef }) => secretKeyRef ?? []);
+  return { refs, hasValue: values.some(({ value }) => value !== undefined) };
+}
+
+/** Returns the keys of Secrets that are mounted as these files, or as a file that a command names: `cat /etc/token`. */
+function tokenFromFiles(namedFiles: readonly string[], { volumes }: PodSpec, containers: readonly OldContainer[]) {
+  const commands = containers.flatMap(({ command, args }) => [...command, ...args]).join(' ');
+  const files = [...namedFiles, ...(commands.match(/\/[\w./-]*token[\w./-]*/gi) ?? [])];
+  const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts);
+  const keysAt = (file: string): readonly KeyRef[] =>
+    mounts.flatMap(({ name, mountPath, subPath = '' }) => {
+      const fileInVolume = posix.join(subPath, posix.relative(mountPath, file));
+      const sources = volumes.flatMap((volume) => (volume.name === name ? sourcesOf(volume) : []));
+      return sources.flatMap((source) => {
+        if (!isIn(file, mountPath) || source.kind !== 'Secret') return [];
+        const key = source.items ? source.items.find(({ path }) => path === fileInVolume)?.key : fileInVolume;
+        return key === undefined ? [] : [{ name: source.name, key }];
+      });
+    });
+  return files.flatMap((file) => keysAt(file).slice(0, 1));
+}
+
+/** Guesses that the first Secret in `envFrom` with a fitting name brings the variable. */
+function guessedToken(containers: readonly OldContainer[], variableName: string, fitting: RegExp): KeyRef | undefined {
+  const all = containers.flatMap(({ envFrom }) => envFrom);
+  const { secretRef, prefix = '' } = all.find((each) => each.secretRef && fitting.test(each.secretRef.name)) ?? {};
+  return secretRef && { name: secretRef.name, key: variableName.slice(prefix.length) };
+}
+
+/** True for a path in this folder, and for the folder itself. */
+const isIn = (path: string, folder: string) => !posix.relative(folder, path).startsWith('..');
 
 /** The old runner's config.yaml, and what Gitea has given it. `volumes` hold no more than these; `secret` ones hold its token. */
 export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects: readonly unknown[]) {
@@ -171,14 +181,13 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
       return { volume: volume.name, object, paths: items.map((item) => item.path) };
     }),
   );
-  const loose = otherObjects.filter((object) => Data.safeParse(object).data?.kind === LOOSE_FILE);
+  const loose = otherObjects.filter((object) => Data.safeParse(object).data?.kind === KIND_OF_PLAIN_CONFIG);
   const mounts = [...pod.containers, ...pod.initContainers].flatMap(({ volumeMounts }) => volumeMounts);
-  const around = (file = '') =>
-    mounts.filter(({ mountPath }) => posix.isAbsolute(file) && !posix.relative(mountPath, file).startsWith('..'));
+  const around = (file = '') => mounts.filter(({ mountPath }) => posix.isAbsolute(file) && isIn(file, mountPath));
   const named = otherObjects.filter((object) => ownFileIn(textsOf(object)[posix.basename(path ?? '')] ?? '').file);
   const unmounted = around(path).length === 0 && named.length === 1 ? named[0] : undefined;
-  const ofName =
-    objectNamed(LOOSE_FILE, posix.basename(path ?? ''), otherObjects) ?? (loose.length === 1 ? loose[0] : unmounted);
+  const onlyOne = loose.length === 1 ? loose[0] : unmounted;
+  const ofName = objectNamed(KIND_OF_PLAIN_CONFIG, posix.basename(path ?? ''), otherObjects) ?? onlyOne;
   const all = [...inVolumes, { volume: '', object: ofName, paths: [] }].map(({ paths, ...each }) => {
     const texts = textsOf(each.object);
     const read = Object.values(texts).map(ownFileIn);
@@ -205,38 +214,49 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
   };
 }
 
-/** Returns the CA certificates that the old runner trusts, if they are one key of one ConfigMap, else a sentence for each mount. */
-export function certificatesOf(pod: PodSpec, variable: ReturnType<typeof variablesOf>, others: readonly unknown[]) {
-  const isIn = (inner: string, outer: string) => !posix.relative(outer, inner).startsWith('..');
-  const containers = [...pod.containers, ...pod.initContainers];
-  const names = containers.flatMap(({ env }) => env).flatMap(({ name }) => (CA_VARIABLE.test(name) ? [name] : []));
-  const named = names.flatMap((name) => variable(name)?.value?.split(':') ?? []).filter(posix.isAbsolute);
-  const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts);
-  const trusted = mounts.flatMap(({ name, mountPath, subPath = '' }) => {
-    const volume = pod.volumes.find((each) => each.name === name && each['emptyDir'] === undefined);
-    const isNamed = named.some((place) => isIn(place, mountPath) || isIn(mountPath, place));
-    if (!volume || !(isNamed || CA_PLACES.test(mountPath))) return [];
-    const inside = named.flatMap((place) => (isIn(place, mountPath) && posix.relative(mountPath, place)) || []);
-    const paths = inside.length > 0 ? inside.map((path) => posix.join(subPath, path)) : [subPath];
-    const [source, other] = sourcesOf(volume);
-    return [{ name, mountPath, source, ref: source && !other ? oneKeyOf(source, new Set(paths), others) : undefined }];
-  });
-  const isOne = trusted.every(({ ref }) => isDeepStrictEqual(ref, trusted[0]?.ref));
-  const { data } = caBundle().safeParse(isOne ? { configMapRef: trusted[0]?.ref } : undefined);
-  const notes = trusted.map(({ mountPath, name, source }) => {
+/**
+ * Returns the CA certificates that the old runner trusts, if they are one key of one ConfigMap. Else a note for each mount.
+ * If ConfigMap `corp` is mounted at /ca, `env: [{name: SSL_CERT_FILE, value: /ca/a.crt}]` gives
+ * `caBundle: {configMapRef: {name: corp, key: a.crt}}`.
+ */
+export function certificatesOf(pod: PodSpec, variable: ReadVariable, otherObjects: readonly unknown[]) {
+  const mounts = trustedMounts(pod, variable);
+  const refs = mounts.map(({ sources, filesInVolume }) => oneKeyOf(sources, filesInVolume, otherObjects));
+  const isOne = refs.every((ref) => isDeepStrictEqual(ref, refs[0]));
+  const { data } = caBundle().safeParse(isOne ? { configMapRef: refs[0] } : undefined);
+  const notes = mounts.map(({ mountPath, name, sources: [source] }) => {
     const place = `${mountPath} of ${source ? `${source.kind} ${source.name}` : `volume ${name}`}`;
     const field = `caBundle: {configMapRef: {name: ${source?.kind === 'ConfigMap' ? source.name : '…'}, key: …}}`;
-    return `register does not trust ${place}, as the old runner did: write "${field}" below spec, for a ConfigMap with the certificates.`;
+    return `The old runner trusted ${place}. The new one does not: write "${field}" below spec, for a ConfigMap with the certificates.`;
   });
   return { caBundle: data, notes: data ? [] : [...new Set(notes)] };
 }
 
-/** The one key of a ConfigMap at these paths of its volume. The empty path is the whole volume. */
-function oneKeyOf(source: ReturnType<typeof sourcesOf>[number], paths: ReadonlySet<string>, all: readonly unknown[]) {
+/** Returns the mounts with CA certificates: at a place of the system, or where a variable such as `SSL_CERT_FILE` names a file. */
+function trustedMounts(pod: PodSpec, variable: ReadVariable) {
+  const containers = [...pod.containers, ...pod.initContainers];
+  const names = containers.flatMap(({ env }) => env.map(({ name }) => name)).filter((name) => CA_VARIABLE.test(name));
+  const namedFiles = names.flatMap((name) => variable(name)?.value?.split(':') ?? []).filter(posix.isAbsolute);
+  const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts);
+  return mounts.flatMap(({ name, mountPath, subPath = '' }) => {
+    const volume = pod.volumes.find((each) => each.name === name && each['emptyDir'] === undefined);
+    const isNamed = namedFiles.some((file) => isIn(file, mountPath) || isIn(mountPath, file));
+    if (!volume || !(isNamed || CA_PLACES.test(mountPath))) return [];
+    const inMount = namedFiles.flatMap((file) => (isIn(file, mountPath) && posix.relative(mountPath, file)) || []);
+    const filesInVolume = inMount.length > 0 ? inMount.map((file) => posix.join(subPath, file)) : [subPath];
+    return [{ name, mountPath, sources: sourcesOf(volume), filesInVolume }];
+  });
+}
+
+/** Returns the key of a ConfigMap behind these files of its volume, if it is only one. The empty path is the whole volume. */
+function oneKeyOf(sources: ReturnType<typeof sourcesOf>, filesInVolume: readonly string[], all: readonly unknown[]) {
+  const [source, otherSource] = sources;
+  if (!source || otherSource) return undefined;
   const { kind, name, items, optional } = source;
+  const isWhole = filesInVolume.includes('');
   const texts = Object.entries(textsOf(objectNamed(kind, name, all)));
   const pems = texts.filter(([, text]) => text.includes('BEGIN CERTIFICATE')).map(([key]) => key);
-  const files = items ?? [...(paths.has('') ? pems : paths)].map((key) => ({ key, path: key }));
-  const [file, other] = files.filter(({ path }) => paths.has('') || paths.has(path));
-  return file && !other && kind === 'ConfigMap' && !optional ? { name, key: file.key } : undefined;
+  const files = items ?? [...new Set(isWhole ? pems : filesInVolume)].map((key) => ({ key, path: key }));
+  const [file, otherFile] = files.filter(({ path }) => isWhole || filesInVolume.includes(path));
+  return file && !otherFile && kind === 'ConfigMap' && !optional ? { name, key: file.key } : undefined;
 }
