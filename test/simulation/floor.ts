@@ -148,11 +148,13 @@ function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods, isUnlisted }: N
 }
 
 /**
- * True if Gitea was restored and has no row of the runner: its CI job may have failed. It does not fill the pool
+ * True if Gitea was restored and has no row of the runner, which is at a former scope of its group. Its CI job may have
+ * failed, or its pin says that it works: a restored Gitea may have shown its name at work. It does not fill the pool
  * either.
  */
 function mayBeHeld(pod: Pod, { isOut }: Pick<Now, 'isOut'>): boolean {
-  return pod.forgotten && pod.phase !== 'ended' && pod.group.keepFailedS !== undefined && isOut(pod);
+  const isPinned = pod.pinnedMs !== undefined && pod.unpinnedMs === undefined;
+  return pod.forgotten && pod.phase !== 'ended' && (isPinned || pod.group.keepFailedS !== undefined) && isOut(pod);
 }
 
 function isBusy({ claimedMs, endedMs, job }: Pod, { nowMs, lookedAtMs }: Pick<Now, 'nowMs' | 'lookedAtMs'>): boolean {
