@@ -211,7 +211,8 @@ export class HttpClient {
       };
     } finally {
       const { method, queue = '' } = request;
-      this.#options.onRequest?.({ method, url: url.href, status, ms: this.#clock.steadyMs() - started, queue });
+      // Not the target of a redirect: a server may have put the token into it.
+      this.#options.onRequest?.({ method, url: request.url.href, status, ms: this.#clock.steadyMs() - started, queue });
     }
   }
 

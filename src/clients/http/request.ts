@@ -5,7 +5,7 @@ import { Failure, type FailureKind } from '../../shared/failure.ts';
 /** The facts about one attempt that `-v` prints. Never headers or bodies. */
 export interface RequestLine {
   readonly method: string;
-  /** Origin, path and query. */
+  /** Origin, path and query, as we asked. A redirect is another line with the same address. */
   readonly url: string;
   /** 0 when there was no answer. */
   readonly status: number;

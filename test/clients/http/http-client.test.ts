@@ -185,6 +185,21 @@ test('-v prints method, address, status and time of each attempt, and nothing el
   ]);
 });
 
+test('-v prints no target of a redirect, which may have the token in it', async () => {
+  const server = await serve((incoming, response) => {
+    if (incoming.url === '/a') response.writeHead(302, { location: '/a?access_token=s3cret' }).end();
+    else response.end('there');
+  });
+  const lines: RequestLine[] = [];
+
+  await send(request(`${server.origin}/a`), { onRequest: (line) => lines.push(line) });
+
+  expect(lines.map(({ url, status }) => `${url} ${status}`)).toEqual([
+    `${server.origin}/a 302`,
+    `${server.origin}/a 200`,
+  ]);
+});
+
 test('a POST sends JSON', async () => {
   const server = await serve(async (incoming, response) => {
     response.end(`${incoming.headers['content-type']} ${await text(incoming)}`);
