@@ -73,10 +73,9 @@ export class LookMemory {
     return {
       most: (needed) => {
         if (needed <= least) return least;
-        const others = [...this.#shares].map(([other, ofOther]) =>
-          other === key ? 0 : (this.#claims.get(other) ?? ofOther),
-        );
-        const left = BYTES_OF_ALL - others.reduce((sum, bytes) => sum + bytes, 0);
+        // Each row of a large look asks this, so nothing is copied.
+        let left = BYTES_OF_ALL;
+        for (const [other, ofOther] of this.#shares) if (other !== key) left -= this.#claims.get(other) ?? ofOther;
         return Math.max(least, Math.min(MOST_OF_LOOK, left));
       },
       keeps,

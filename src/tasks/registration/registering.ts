@@ -130,7 +130,7 @@ function requestsFor({ clock, giteas, secretsClient, tell }: TaskContext, timeou
 
 type Row = Pick<Wish, 'at' | 'object' | 'target'>;
 
-/** Notes that nobody will use the runner's row, if there is one. */
+/** Tells that the runner's row in Gitea stays unused, if the Gitea is known. */
 function tellLeft(tell: TaskContext['tell'], { at, object, target }: Row, guess?: { readonly isGuess: true }): void {
   if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at, ...guess });
 }
