@@ -104,7 +104,7 @@ function oneCommand(name, ...own) {
       apart(/^\.\.?\//, './cli.cjs', (path, importer) => importer.endsWith('/cli/cli.ts') && !kept.has(path)),
       apart(/\/connect\.ts$/, './proxied.cjs'),
       // Never loaded from here: src/cli/start/launcher.ts.
-      apart(/\/validate-against\.ts$/, './cli.cjs'),
+      apart(/\/(?:validate-against|policy)\.ts$/, './cli.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
       apart(/\/policy\/check\.ts$/, './policy.cjs'),
       apart(/\/unseen\/unseen\.ts$/, './unseen.cjs'),

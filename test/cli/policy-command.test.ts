@@ -159,6 +159,17 @@ it('policy explain takes one group by its name', async () => {
   });
 });
 
+it('validate --show adds the table of policy explain, also for a denied group', async () => {
+  const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
+  const show = (...more: string[]) => runHere(['validate', folder, '--show', ...more]);
+  const allowed = await show('--policy', policyFile('{priorityClasses: [a]}'));
+  const denied = await show('--policy', policyFile('{images: []}'));
+
+  expect(allowed).toMatchObject({ code: 0, stdout: expect.stringMatching(/ valid.*\n\n.*\/ci \(.*\nRULE /) });
+  expect(denied).toMatchObject({ code: 3, stdout: expect.stringMatching(/^images +policy +\[\] +denied/m) });
+  expect(await show()).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('needs --policy FILE') });
+});
+
 describe('policy init', () => {
   it.each(['open', 'shared', 'hostile'])('%s prints a policy that can be used', async (level) => {
     const { code, stdout } = await runHere(['policy', 'init', level]);

@@ -46,8 +46,13 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   const chosen = groups.filter((each) => name === undefined || [each.name, keyText(each)].includes(name));
   const others = firstNames(groups.map(keyText), 5);
   if (chosen.length === 0) throw policyFailure(`policy explain: no RunnerGroup is named ${name}. There are ${others}.`);
-  io.out(chosen.map((each) => explained(installed, each, askerFrom(io, true), io)).join('\n'));
+  io.out(explainedPolicy(installed, chosen, io));
   return 0;
+}
+
+/** What the policy says of each group, and where each default of it stands: a table per group. */
+export function explainedPolicy(installed: InstalledPolicy, groups: readonly RunnerGroup[], io: Io): string {
+  return groups.map((each) => explained(installed, each, askerFrom(io, true), io)).join('\n');
 }
 
 const OPEN = 'not restricted';

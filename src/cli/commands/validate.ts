@@ -15,6 +15,7 @@ import {
 import type { Comparison } from '../../plan/against.ts';
 import { problemsOfPods } from '../../plan/group-pods.ts';
 import type { InstalledPolicy } from '../../plan/settings.ts';
+import { Failure } from '../../shared/failure.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
 import { count, jsonText, printable } from '../../shared/printable.ts';
@@ -41,6 +42,9 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   await installationFrom(flags, io);
   const format = askedOutput('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
+  const shows = flagValue('show', flags, io);
+  if (shows && (!policy || format !== 'text'))
+    throw new Failure('GR-POLICY-07', 2, 'validate --show: it needs --policy FILE, and prints text only.');
   const checked = await check(io, paths, policy);
   const { problems } = checked;
   const code = exitCodeOfReport(checked, isStrict);
@@ -53,6 +57,10 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   if (format === 'text') {
     await printText(io, checked, policy?.file, isStrict);
     if (against && code === 0) io.out(await comparisonText(against, io));
+    if (shows && policy && problems.length === 0) {
+      const { explainedPolicy } = await import('./policy.ts');
+      io.out(`\n${explainedPolicy(policy, checked.groups, io)}`);
+    }
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
     const json = (): string => jsonText({ valid: report.errors === 0, ...report });

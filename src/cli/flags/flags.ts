@@ -441,6 +441,11 @@ export const FLAGS = {
     help: 'say what happens to runners when PATH becomes these RunnerGroups',
     more: '[Before a merge](commands.md#what-a-merge-does).',
   },
+  show: {
+    commands: ['validate'],
+    help: 'print what the policy says of each RunnerGroup, as `policy explain` does',
+    more: 'It needs `--policy`.',
+  },
   strict: { commands: ['validate'], help: 'warnings are errors: they end with exit code 2' },
   json: { commands: ['explain', 'sweep', 'version', 'doctor'], help: 'the same as `-o json`' },
   pre: { commands: ['doctor'], help: 'check before the installation what it needs' },

@@ -9,7 +9,10 @@ import { join } from 'node:path';
 import { load, type ProgramPart } from './code-cache.ts';
 
 const [, , command = ''] = process.argv;
-// The comparison of RunnerGroups also plans them.
-const compares = process.env['GITEA_RUNNERS_AGAINST'] || process.argv.some((word) => word.startsWith('--against'));
-const part = command === 'generate' || (command === 'validate' && !compares) ? command : 'cli';
+// Two flags of validate run code of other commands.
+const isWide = ['against', 'show'].some(
+  (flag) =>
+    process.env[`GITEA_RUNNERS_${flag.toUpperCase()}`] || process.argv.some((word) => word.startsWith(`--${flag}`)),
+);
+const part = command === 'generate' || (command === 'validate' && !isWide) ? command : 'cli';
 (load(join(__dirname, `${part}.cjs`)) as ProgramPart).main();

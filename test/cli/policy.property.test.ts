@@ -1,7 +1,8 @@
 /**
- * Tests that all who ask a policy get the same answer: `generate` with those that refuse as it does (explain, sweep,
- * report, cdk8s synth), `validate`, `serve`, and the validation plugin of cdk8s.
+ * Tests for any policy: all who ask it get the same answer, and a denial leaves the other groups as they are. Those who ask are `generate`
+ * with those that refuse as it does (explain, sweep, report, cdk8s synth), `validate`, `serve`, and the validation plugin of cdk8s.
  */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
@@ -10,9 +11,12 @@ import { RunnerPolicyValidation } from '../../src/config/policy/cdk8s-validation
 import { readPolicyFile } from '../../src/config/policy/policy-schema.ts';
 import { readRunnerGroups } from '../../src/config/runnergroup/read.ts';
 import { judgedBy } from '../../src/serve/looks/targets.ts';
+import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { fc, RUNS } from '../support/property.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
+import { KNOWS_GROUPS, objects, secretsDir } from './trouble-rig.ts';
 
 const NAMES = ['a', 'b', 'c'] as const;
 const anyGroup = fc.record({
@@ -75,23 +79,66 @@ async function denied(files: Readonly<Record<string, string>>, policy: string) {
   };
 }
 
+/** Returns the files of groups a, b and c, and the policy. */
+function written(url: string, groups: readonly object[], [top, entries, until]: readonly unknown[]) {
+  const exceptions = [{ groups: ['runners/a'], rules: ['registries', 'maxActiveRunners'], until, reason: 'x' }];
+  const spec = { ...(top as object), groups: entries, exceptions };
+  const files = Object.fromEntries(
+    groups.map((group, index) => {
+      const lines = Object.entries(group).map(([field, value]) => `  ${field}: ${value}\n`);
+      return [`${NAMES[index]}.yaml`, groupYaml(url, lines.join(''), NAMES[index])];
+    }),
+  );
+  return { files, policy: JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec }) };
+}
+
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 1);
+
 it('generate, validate, serve and the plugin of cdk8s deny the same groups, for any policy', async () => {
   const counts = new Set<number>();
-  const law = async (groups: readonly object[], [top, entries, until]: readonly unknown[]) => {
-    const exceptions = [{ groups: ['runners/a'], rules: ['registries', 'maxActiveRunners'], until, reason: 'x' }];
-    const spec = { ...(top as object), groups: entries, exceptions };
-    const files = Object.fromEntries(
-      groups.map((group, index) => {
-        const lines = Object.entries(group).map(([field, value]) => `  ${field}: ${value}\n`);
-        return [`${NAMES[index]}.yaml`, groupYaml('https://gitea.example.com', lines.join(''), NAMES[index])];
-      }),
-    );
-    const policy = JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec });
+  const law = async (groups: readonly object[], rules: readonly unknown[]) => {
+    const { files, policy } = written('https://gitea.example.com', groups, rules);
     const { generate, ...others } = await denied(files, policy);
     counts.add(generate.length);
     expect(others).toEqual({ serve: generate, validate: generate, cdk8s: generate });
   };
   const cases = fc.asyncProperty(fc.array(anyGroup, { minLength: 1, maxLength: 3 }), anyPolicy, law);
-  await fc.assert(cases, { numRuns: RUNS, seed: Number(process.env['PROPERTY_SEED'] ?? 1) });
+  await fc.assert(cases, { numRuns: RUNS, seed: SEED });
   expect(counts.size).toBeGreaterThan(2);
+});
+
+it('generate prints the same bytes for the allowed groups as without the denied ones, for any policy', async () => {
+  const { simulator } = await startAcme();
+  for (const key of ['one', 'two', 'three']) simulator.gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
+  const env = {
+    ...KNOWS_GROUPS,
+    ARGOCD_APP_NAME: 'runners',
+    ARGOCD_APP_NAMESPACE: 'runners',
+    GITEA_RUNNERS_SECRETS_DIR: secretsDir({ 'gitea-api': { url: simulator.url } }),
+    GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(await startCluster({ jobs: { runners: [] } })),
+  };
+  const seen = new Set<string>();
+  const law = async (groups: readonly object[], rules: readonly unknown[]) => {
+    const { files, policy } = written(simulator.url, groups, rules);
+    const folder = folderWith(files);
+    const generate = () =>
+      runHere(['generate', folder], { ...env, GITEA_RUNNERS_POLICY: join(folderWith({ 'p.json': policy }), 'p.json') });
+    const { code, stdout, stderr } = await generate();
+    const deniedNames = [...stderr.matchAll(/RunnerGroup runners\/(\w) is left as it is/g)].map(([, name]) => name);
+    seen.add(`exit ${code}, ${deniedNames.length} denied of ${groups.length}`);
+    if (code === 3) {
+      expect(stdout).toBe('');
+      return;
+    }
+    for (const name of deniedNames) rmSync(join(folder, `${name}.yaml`));
+    const alone = await generate();
+    const isDenied = (text: string) =>
+      objects(text).some(({ kind, metadata }) => kind === 'RunnerGroup' && deniedNames.includes(metadata.name));
+    const others = stdout.split(/^(?=---\n)/m).filter((text) => !isDenied(text));
+    expect(others.join('')).toBe(alone.stdout);
+    expect(alone.stdout).toContain('kind: "Job"');
+  };
+  const cases = fc.asyncProperty(fc.array(anyGroup, { minLength: 2, maxLength: 3 }), anyPolicy, law);
+  await fc.assert(cases, { numRuns: RUNS / 2, seed: SEED });
+  expect([...seen]).toEqual(expect.arrayContaining(['exit 0, 1 denied of 3', 'exit 0, 2 denied of 3']));
 });
