@@ -8,7 +8,7 @@ import { keyText } from '../shared/keys.ts';
 import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
 import { duration, firstNames } from '../shared/printable.ts';
 import type { NotCreated } from './model.ts';
-import { type Remedies, remedyIn, remedyOf, STEP_2, WEBHOOKS } from './remedies.ts';
+import { PLACES, type Places, type Remedies, remedyIn, remedyOf, STEP_2, unreached, WEBHOOKS } from './remedies.ts';
 import type { ApplicationSeen, StatusSeen, WhereIAm } from './where.ts';
 
 const NO_JOB = 'Argo CD has not created its Kubernetes Job';
@@ -138,15 +138,15 @@ function neverSeen(
 }
 
 /** The step for a group that `serve` refuses and this program accepts. */
-export const OTHER_VERSION =
-  'this program accepts it, so serve is of another version: gitea-runners doctor shows the images of serve and the sidecar';
+export const otherVersion = ({ DOCTOR }: Pick<typeof PLACES, 'DOCTOR'> = PLACES): string =>
+  `this program accepts it, so serve is of another version: ${DOCTOR} shows the images of serve and the sidecar`;
 
 function unready(status: StatusSeen, application: ApplicationSeen | undefined): NotCreated | undefined {
   const { group, isOutdated, notReady, reason = '' } = status;
   if (notReady === undefined) return undefined;
   const unreadyGroup = `RunnerGroup ${group} is not ready`;
   const why = `${unreadyGroup}: ${notReady}`;
-  if (reason === INVALID && !isOutdated) return { why, next: OTHER_VERSION, isUnserved: true };
+  if (reason === INVALID && !isOutdated) return { why, next: otherVersion(), isUnserved: true };
   if (!ARGOCD_REASONS.has(reason) || status.application === undefined)
     return { why, next: `${correctText(notReady)}; serve tries again by itself`, isUnserved: true };
   const { says } = application ?? {};
@@ -179,7 +179,7 @@ export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: Live
 }
 
 /** Returns why the Application creates nothing. Undefined: it shows no cause. */
-export function failureOf(application: ApplicationSeen): NotCreated | undefined {
+export function failureOf(application: ApplicationSeen, places?: Places): NotCreated | undefined {
   const { name, end, error, idleSinceMs, isMissing, lastsMs, pluginless, says = '' } = application;
   if (isMissing) {
     const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;
@@ -188,7 +188,7 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   if (error !== undefined) {
     const all = ERROR_CODE.test(error) ? '' : `; all of it: ${describeCommand(application)}`;
     const why = `Argo CD does not sync Application ${name}: ${error}`;
-    return { why, next: afterError(error, name) + all, isUnserved: true };
+    return { why, next: afterError(error, name, places) + all, isUnserved: true };
   }
   if (pluginless !== undefined) {
     const why = `Application ${name} does not use the plugin (it has ${pluginless}), so Argo CD applies RunnerGroups and no Jobs`;
@@ -201,7 +201,7 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   if (lastsMs === undefined) return undefined;
   const why = `Argo CD says: ${says}. For ${duration(lastsMs)} no other sync of Application ${name} can begin`;
   if (SYNC_WINDOW.test(says)) return { why, next: `${WINDOW_REMEDY}, and end this sync: ${end}`, isUnserved: true };
-  const remedy = argocdRemedy(says, name) ?? 'correct what it waits for';
+  const remedy = argocdRemedy(says, name, places) ?? 'correct what it waits for';
   if (end !== undefined)
     return { why, next: `${remedy}. If this sync does not end then, end it: ${end}`, isUnserved: true };
   const ending = `it is being ended: ${describeCommand(application)} shows what holds it`;
@@ -251,6 +251,7 @@ const SYNC_WINDOW = /blocked by sync window/;
 const WINDOW_REMEDY =
   'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject)';
 
+const SIDECAR_LOG = `kubectl -n argocd logs deployment/argocd-repo-server -c ${NAME} --tail=50`;
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
 /** Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first match counts. `<APP>`: the Application. */
@@ -261,10 +262,27 @@ const ARGOCD_REMEDIES: Remedies = [
     `the sidecar ${NAME} of argocd-repo-server is not there, not ready, or may not write: ${STEP_1}`,
   ],
   [
-    /plugin sidecar: .*(?:EOF|transport)/,
+    /signal: killed|failed exit status 137/,
+    `give the sidecar ${NAME} of argocd-repo-server more memory: its limit killed it, as a rule`,
+  ],
+  [
+    /plugin sidecar: .*(?:EOF|transport|\.sock\b)/,
     `see why the sidecar ${NAME} of argocd-repo-server ended: kubectl -n argocd describe pods -l app.kubernetes.io/name=argocd-repo-server. OOMKilled: raise its memory`,
   ],
+  [/plugin sidecar: (?!.*(?:context |larger than))/, `see what it says before that: ${SIDECAR_LOG}`],
   [SYNC_WINDOW, WINDOW_REMEDY],
+  [
+    /unknown (?:method|service) \S+/,
+    'bring all parts of Argo CD to one version: kubectl -n argocd get deployments,statefulsets -o wide',
+  ],
+  [
+    /configured to ignore cluster/,
+    'see which replica of argocd-application-controller has that cluster: its replicas and ARGOCD_CONTROLLER_REPLICAS must agree',
+  ],
+  [
+    /tasks are not valid(?!: )/,
+    'see which object it refuses, and why: status.operationState.syncResult of the Application',
+  ],
   [
     /WRONGPASS|NOAUTH/,
     'have all read the password of Secret argocd-redis again: kubectl -n argocd rollout restart deployment,statefulset',
@@ -292,7 +310,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
   [
     /not permitted in project|allowed destinations/,
-    'let its project allow what the message names: gitea-runners doctor has what is missing',
+    'let its project allow what the message names: <DOCTOR> has what is missing',
   ],
   [/project .*(?:does not exist|not allowed)/, 'make that AppProject, or correct spec.project of the Application'],
   [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
@@ -300,7 +318,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
     /field not declared in schema|strict decoding error|CRD is installed|API could not find|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
-    'install the CRD of this version: gitea-runners doctor has the command. Of another kind: the CRD that it names',
+    'install the CRD of this version: <DOCTOR> has the command. Of another kind: the CRD that it names',
   ],
   [/currently unable to handle/, 'see which API of the cluster does not answer: kubectl get apiservices'],
   [
@@ -324,13 +342,12 @@ const ARGOCD_REMEDIES: Remedies = [
     /client to provide credentials|cluster info|live state|initial state|sync cluster|server (?:resources|version)|api resources/,
     'see whether Argo CD reaches that cluster, and whether its credentials are valid: argocd cluster list',
   ],
-  [/server.?side diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
+  [/server.?side.?diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
   [/field is immutable/, 'let the admission policy that changes pods of Jobs match CREATE only'],
   [/reached the specified backoff limit/, 'see the log of that Job, or take its hook out of the Application'],
-  [/signal: killed/, `give the sidecar ${NAME} of argocd-repo-server more memory: its limit killed it, as a rule`],
   [
     /failed timeout after/,
-    'see why generate takes so long: gitea-runners doctor tells how Gitea and Kubernetes answer. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',
+    'see why generate takes so long: <DOCTOR> tells how Gitea and Kubernetes answer. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',
   ],
   [
     /reading from server: EOF|transport is closing/,
@@ -352,6 +369,8 @@ const ARGOCD_REMEDIES: Remedies = [
     /(?:error|code|HTTP):? 5\d\d|remote end hung up|early EOF/,
     'see whether that host is well, as a rule Gitea: its log, and what stands before it',
   ],
+  [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
+  ...unreached(/ dial /, 'argocd-repo-server'),
   [
     /(?:list refs|ls-remote).*(?:dial|timeout)|resolve host|failed to connect to|connect to host/i,
     'see that argocd-repo-server reaches that host: DNS, NetworkPolicy, proxy',
@@ -364,8 +383,7 @@ const ARGOCD_REMEDIES: Remedies = [
     /authentication (?:required|failed)|repository (?:'\S+' )?not found|ls-remote|list refs|publickey|could not read|error: 40\d/i,
     'give Argo CD access to that repository: argocd repo list',
   ],
-  [/context (?:dead|cancel)/, 'see how busy argocd-repo-server is: gitea-runners doctor tells whether Gitea answers'],
-  [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
+  [/context (?:dead|cancel)/, 'see how busy argocd-repo-server is: <DOCTOR> tells whether Gitea answers'],
 ];
 
 /** Matches messages of the API server about a refused object. Only these have the remedies of pods. */
@@ -375,15 +393,15 @@ const FINAL =
   /not permitted|allowed destinations|\w+ResourceWarning|syncOptions has|is (?:invalid|immutable|not managed|installed)|no matching|denied (?:the )?request|cannot \w+ resource|" not found/;
 
 /** Undefined: none is known. @param key of the Application, `argocd/runners` */
-function argocdRemedy(message: string, key: string): string | undefined {
+function argocdRemedy(message: string, key: string, places?: Places): string | undefined {
   const [namespace, application] = key.split('/');
-  const remedy = remedyIn(ARGOCD_REMEDIES, message, { APP: `-n ${namespace} ${application}` });
-  return remedy ?? (REFUSED.test(message) ? remedyOf({ reason: NO_POD, message }) : undefined);
+  const remedy = remedyIn(ARGOCD_REMEDIES, message, { ...places, APP: `-n ${namespace} ${application}` });
+  return remedy ?? (REFUSED.test(message) ? remedyOf({ reason: NO_POD, message }, places && { places }) : undefined);
 }
 
 /** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */
-export function afterError(error: string, key: string): string {
-  const remedy = ERROR_CODE.test(error) ? olderPlugin(error) : argocdRemedy(error, key);
+export function afterError(error: string, key: string, places?: Places): string {
+  const remedy = ERROR_CODE.test(error) ? olderPlugin(error) : argocdRemedy(error, key, places);
   return `${remedy ?? correctText(error)}, then argocd app get ${key.split('/')[1]} --hard-refresh`;
 }
 

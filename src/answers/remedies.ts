@@ -23,16 +23,37 @@ const REGISTER_LOG = 'kubectl -n <NAMESPACE> logs job/<RUNNER> -c register';
 const GITEA_URL = 'spec.gitea.url of <GROUP>';
 const PROXY = 'spec.proxy of <GROUP>';
 const LOGIN = 'give its registry a login: imagePullSecrets';
-const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
+const IMAGE = `correct the image (spec.image, or that of <TEMPLATE>), or ${LOGIN}`;
 const SCALER_STATUS =
   'kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml, and the log of the autoscaler';
 const LESS_PRIVILEGE = 'use a lower spec.securityProfile or another containerMode';
-const PROFILE = `${LESS_PRIVILEGE}, or label the namespace: gitea-runners doctor has the`;
+const PROFILE = `${LESS_PRIVILEGE}, or label the namespace: <DOCTOR> has the`;
 const EVICTED =
-  'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first';
+  'give the pod requests for what its node ran out of, in <TEMPLATE>: pods without them are evicted first';
 
 /** Rows of an expression and its remedy. `<claim>` in a remedy is the group `claim` of the expression, and `<NODE>` is one of `Names`. */
 export type Remedies = readonly (readonly [words: RegExp, remedy: string])[];
+
+/** Remedies for an address that does not answer, in the kernel's words. A name may have an address of IPv6 that nobody here can use. */
+export function unreached(before: RegExp, who: string): Remedies {
+  const to = (address: string, words: string): RegExp =>
+    new RegExp(`${before.source}.*?(?<address>${address}):\\d+: .*(?:${words})`);
+  const noRoute = 'network is unreachable|cannot assign requested address|no route to host';
+  return [
+    [
+      to('\\[[\\da-f:.]+\\]', noRoute),
+      `give ${who} a route for IPv6, or let that name lead to an address of IPv4 here: <address> is one of IPv6`,
+    ],
+    [
+      to('\\d+\\.[\\d.]+', noRoute),
+      `give ${who} a route to <address>, or see what refuses it on the way: routes, firewall, NetworkPolicy`,
+    ],
+    [
+      to('[\\d.]+|\\[[\\da-f:.]+\\]', 'connection refused'),
+      `see whether a program listens at that port of <address>, or what refuses ${who}: firewall, NetworkPolicy`,
+    ],
+  ];
+}
 
 /** Remedies for a webhook of this cluster that does not answer, in the API server's words (1.37: k8s.io/apiserver, apiextensions-apiserver). */
 export const WEBHOOKS: Remedies = [
@@ -64,19 +85,19 @@ const REMEDIES: Remedies = [
   ],
   [
     /^SysctlForbidden.*sysctl: "(?<sysctl>[\w./-]+)"/, // pkg/kubelet/sysctl/allowlist.go
-    'allow sysctl <sysctl> in the kubelet of node <NODE> (allowedUnsafeSysctls), or take it out of spec.podTemplate',
+    'allow sysctl <sysctl> in the kubelet of node <NODE> (allowedUnsafeSysctls), or take it out of <TEMPLATE>',
   ],
   [
     /^PodOS/, // pkg/kubelet/lifecycle/predicate.go
-    'correct os or the label kubernetes.io/os in spec.podTemplate: node <NODE> has another system',
+    'correct os or the label kubernetes.io/os in <TEMPLATE>: node <NODE> has another system',
   ],
   [
     /^(?:AppArmor|\w+NotSupported|PodFeatureUnsupported|InitContainerRestartPolicyForbidden): Pod was rejected/, // pkg/kubelet/lifecycle
-    'keep runners to nodes that can do what it names (nodeSelector), or take it out of spec.podTemplate: node <NODE> cannot',
+    'keep runners to nodes that can do what it names (nodeSelector), or take it out of <TEMPLATE>: node <NODE> cannot',
   ],
   [/^Evicted: Pod was rejected/, `mend node <NODE>, which is short of what it names: kubectl describe node <NODE>`],
   [/^\S+: Pod was rejected|^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `${NEXT_POD} ${LOOK}`],
-  [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in spec.podTemplate'],
+  [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in <TEMPLATE>'],
   [/^(?:\w*Image|\w*Container|FailedCreatePodSandBox).* no space left/, `the disk of that node is full: ${NODE}`],
   [
     /^\w+: .*(?:no match for platform|exec format error)/,
@@ -84,7 +105,7 @@ const REMEDIES: Remedies = [
   ],
   [
     /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
-    'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in spec.podTemplate',
+    'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in <TEMPLATE>',
   ],
   [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
   [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden|no basic auth)/i, `${LOGIN}. Or correct the image`],
@@ -100,6 +121,11 @@ const REMEDIES: Remedies = [
   [/^\w*Image.* not yet valid/, 'renew the certificate of that registry. If it is new, see the clock of node <NODE>'],
   [/^\w*Image.* (?:certificate is|any IP SANs|Common Name)/, 'see the certificate of that registry, and the host'],
   [/^\w*Image.* x509/, 'have the nodes trust the CA of the registry, in containerd: spec.caBundle does not reach it'],
+  [
+    /^\w*Image.*short[- ]name(?: mode is enforcing, but image name)? "?(?<image>[\w./:@-]+)/, // CRI-O
+    'write <image> with its registry, for example docker.io/<image>: in spec.image, or in <TEMPLATE>. The nodes know no registry for short names, or several',
+  ],
+  ...unreached(/^\w*Image.* dial /, 'node <NODE>'),
   [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
     'see whether node <NODE> reaches the registry: network, DNS, proxy',
@@ -120,13 +146,13 @@ const REMEDIES: Remedies = [
   ],
   [
     /^FailedMount.* serviceaccounts "(?<account>[\w.-]+)" not found/,
-    'make ServiceAccount <account> in namespace <NAMESPACE>, or correct spec.podTemplate',
+    'make ServiceAccount <account> in namespace <NAMESPACE>, or correct <TEMPLATE>',
   ],
   [/^FailedMount.* failed to fetch token/, `see why the API server gives the kubelet no token: ${LOOK}`],
   [/^FailedAttachVolume.*(?:Multi-Attach|already)/, 'wait for that pod, or give each pod its own volume: ephemeral'],
   [
     /^(?:FailedMount|CreateContainerConfigError).* configmap "(?<map>[\w.-]+)" not found/i,
-    'make ConfigMap <map> in namespace <NAMESPACE>, or correct spec.podTemplate',
+    'make ConfigMap <map> in namespace <NAMESPACE>, or correct <TEMPLATE>',
   ],
   [
     /^FailedMount.* secrets store objects/, // secrets-store-csi-driver
@@ -134,26 +160,30 @@ const REMEDIES: Remedies = [
   ],
   [
     /^FailedMount.* (?:(?:secret|configmap|persistentvolumeclaim) "|references non-existent )/i,
-    'make the Secret, ConfigMap or claim that it names, or the key, or correct spec.podTemplate',
+    'make the Secret, ConfigMap or claim that it names, or the key, or correct <TEMPLATE>',
   ],
-  [/^FailedMount.* hostPath type check/, 'make that path on node <NODE>, or correct hostPath in spec.podTemplate'],
+  [/^FailedMount.* hostPath type check/, 'make that path on node <NODE>, or correct hostPath in <TEMPLATE>'],
   [
     /^FailedMount.* driver name (?<driver>[\w.-]+) not found/, // pkg/volume/csi
     `see whether the pod of CSI driver <driver> runs on node <NODE>: kubectl ${ON_NODE}; kubectl get csidrivers`,
   ],
-  [/^(?:FailedMount|FailedAttachVolume)/, DRIVER],
+  [
+    /^FailedMount.*Output: mount\.(?<type>[\w.]+): /,
+    'see that the server of that volume (<type>) admits node <NODE>, and that the node reaches it: its words are behind "Output"',
+  ],
+  [/^Failed(?:Mount|AttachVolume|MapVolume)/, DRIVER],
   [
     /^FailedResourceClaimCreation.* "(?<template>[\w.-]+)" not found/,
     'make ResourceClaimTemplate <template>: kubectl -n <NAMESPACE> get resourceclaimtemplates',
   ],
   [
     /^FailedResourceClaimCreation/,
-    'correct resourceClaims in spec.podTemplate: kubectl -n <NAMESPACE> get resourceclaimtemplates',
+    'correct resourceClaims in <TEMPLATE>: kubectl -n <NAMESPACE> get resourceclaimtemplates',
   ],
   // kubelet 1.37: pkg/kubelet/kuberuntime/security_context_others.go, pkg/kubelet/kubelet_pods.go.
   [
     /^CreateContainerConfigError.*(?:runAsNonRoot|non-root|run as root)/,
-    'give spec.podTemplate a numeric runAsUser, or the group another spec.securityProfile',
+    'give <TEMPLATE> a numeric runAsUser, or the group another spec.securityProfile',
   ],
   [
     /^CreateContainerConfigError.*subPath.* volumeMount "(?<mount>[\w.-]+)" of container "(?<container>[\w.-]+)"/i,
@@ -161,7 +191,7 @@ const REMEDIES: Remedies = [
   ],
   [
     /^CreateContainerConfigError.* find key (?<key>[\w.-]+) in (?<object>(?:ConfigMap|Secret) [\w./-]+)/,
-    `make key <key> in <object>, or correct spec.podTemplate. A registration token: ${STEP_2}`,
+    `make key <key> in <object>, or correct <TEMPLATE>. A registration token: ${STEP_2}`,
   ],
   [
     /^CreateContainerConfigError.* secret "(?<secret>[\w.-]+)" not found/,
@@ -170,18 +200,18 @@ const REMEDIES: Remedies = [
   // containerd 2.4: internal/cri/sputil, contrib/seccomp.
   [
     /^(?:Run|Create)ContainerError.*apparmor profile not found (?<profile>[\w./-]+\w)/,
-    'load AppArmor profile <profile> on node <NODE>, or correct appArmorProfile in spec.podTemplate',
+    'load AppArmor profile <profile> on node <NODE>, or correct appArmorProfile in <TEMPLATE>',
   ],
   [
     /^(?:Run|Create)ContainerError.*seccomp profile "(?<profile>[\w./-]+)"/,
-    'put seccomp profile <profile> on node <NODE>, or correct seccompProfile in spec.podTemplate',
+    'put seccomp profile <profile> on node <NODE>, or correct seccompProfile in <TEMPLATE>',
   ],
   [
     /^(?:Run|Create)ContainerError.*(?<what>apparmor|seccomp)/i,
-    'see what node <NODE> says of <what>, or correct that profile in spec.podTemplate: kubectl describe node <NODE>',
+    'see what node <NODE> says of <what>, or correct that profile in <TEMPLATE>: kubectl describe node <NODE>',
   ],
   [/^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|timed? ?out)/, `its node is too slow: ${NODE}`],
-  [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in spec.podTemplate, or the image'],
+  [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in <TEMPLATE>, or the image'],
   [
     /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
@@ -213,7 +243,7 @@ const REMEDIES: Remedies = [
   ],
   [/^SchedulerError.*(?:claim|volume)|^\w+: .* (?:FailedBinding|ProvisioningFailed): /i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
-  [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in spec.podTemplate'],
+  [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in <TEMPLATE>'],
   [/^SchedulerError/, 'see the log of that scheduler'],
   [/^StartsElsewhere/, 'look at its Workload, which names the cluster, and at the pods there'],
   [
@@ -232,16 +262,41 @@ const REMEDIES: Remedies = [
   ],
   // Kueue 0.17: pkg/scheduler/flavorassigner, pkg/scheduler/scheduler.go.
   [
-    /^Suspended: .*quota for (?<resource>\S+) in flavor (?<flavor>[\w.-]+),.*> maximum capacity/,
+    /^Suspended: .*quota (?:in cohort )?for (?<resource>\S+) in flavor (?<flavor>[\w.-]+),.*> maximum capacity/,
     'lower requests of <resource> in spec.resources, or raise nominalQuota of flavor <flavor> in the ClusterQueue: it can never start',
   ],
   [
-    /^Suspended: .*quota for \S+ in flavor (?<flavor>[\w.-]+), /,
+    /^Suspended: .*quota (?:in cohort )?for \S+ in flavor (?<flavor>[\w.-]+), /,
     'wait until Jobs of that queue end, or raise nominalQuota of flavor <flavor> in the ClusterQueue: kubectl get workloads -A shows who has it',
   ],
   [/^Suspended: .*resource (?<resource>\S+) unavail/, 'add <resource> to spec.resourceGroups of the ClusterQueue'],
   [/^Suspended: .*namespace doesn't match/, 'correct spec.queue, or spec.namespaceSelector of the ClusterQueue'],
-  [/^Suspended: .*(?:node affinity|in flavor )/, 'correct spec.podTemplate, or give the ClusterQueue a flavor for it'],
+  [
+    /^Suspended: .*(?:flavor |missing ResourceFlavor\(s\): \[?)(?<flavor>[\w.-]+)(?: not found|\])/,
+    'make ResourceFlavor <flavor>, or correct the ClusterQueue: kubectl get resourceflavors',
+  ],
+  // Kueue 0.17: pkg/cache/scheduler/tas_flavor_snapshot.go, pkg/scheduler/flavorassigner/tas_flavorassigner.go.
+  [
+    /^Suspended: .*no topology domains at level:? (?<level>[\w./-]+)/,
+    'label nodes with <level>, or correct the Topology of that flavor: kubectl get nodes -L <level>; kubectl get topologies.kueue.x-k8s.io',
+  ],
+  [
+    /^Suspended: .*(?:TopologyAwareScheduling|topology requests?)/,
+    'add or remove the annotations kueue.x-k8s.io/podset-*-topology in <TEMPLATE>, as the flavor needs it (spec.topologyName): kubectl get resourceflavors -o yaml',
+  ],
+  [
+    /^Suspended: .*topology "(?<topology>[\w.-]+)"/,
+    'wait until Jobs on its nodes end, or lower requests in spec.resources. What its words name as excluded never fits: kubectl get topologies.kueue.x-k8s.io <topology> -o yaml; kubectl get nodes',
+  ],
+  [
+    /^Suspended: .*taint \{(?<taint>\S+).* in flavor (?<flavor>[\w.-]+)/,
+    'have runners tolerate taint <taint>, if they may run there: tolerations in <TEMPLATE>. Or give the ClusterQueue another flavor than <flavor>',
+  ],
+  [
+    /^Suspended: .*deactivated/,
+    'see why its Workload was deactivated, then set its spec.active to true: kubectl -n <NAMESPACE> describe workloads',
+  ],
+  [/^Suspended: .*(?:node affinity|in flavor )/, 'correct <TEMPLATE>, or give the ClusterQueue a flavor for it'],
   [/^Suspended: admission check (?<check>\S+)/, 'ask who runs admission check <check>: kubectl get admissionchecks'],
   [
     /^Suspended: (?:Job suspended|spec\.suspend is set)$/,
@@ -252,7 +307,7 @@ const REMEDIES: Remedies = [
   [/^InitContainerRunning.* register has\b/, REACH],
   [
     /^(?:CrashLoopBackOff|InitContainerFailed|SidecarEnded).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
-    'give container <container> a higher memory limit in spec.podTemplate',
+    'give container <container> a higher memory limit in <TEMPLATE>',
   ],
   [
     /^SidecarEnded: container (?<container>[\w.-]+)/,
@@ -267,11 +322,11 @@ const REMEDIES: Remedies = [
   [/^InitContainerRunning/, 'see what that init container waits for, by its log'],
   [/^InitContainerFailed/, 'see why that container, or spec.setupCommand, fails, by its log'],
   [/^OOMKilled/, 'raise spec.resources.limits.memory, or let the CI job need less'],
-  [/^Evicted: Usage of EmptyDir/, 'raise the sizeLimit of that volume in spec.podTemplate, or let the job write less'],
+  [/^Evicted: Usage of EmptyDir/, 'raise the sizeLimit of that volume in <TEMPLATE>, or let the job write less'],
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   // A drain, an autoscaler and the descheduler ask this API.
   [/^Evict(?:edByVPA|ed: (?:Eviction API|Evicted pod)|ion)/, 'ask who drains that node or evicts pods here'],
-  [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using)/, EVICTED],
+  [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using|had condition)/, EVICTED],
   [/^(?:Evicted|TerminationByKubelet)/, 'see why node <NODE> evicted it: kubectl describe node <NODE>'],
   [/^Preempt(?:ed|ionByScheduler)/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName'],
   [/^Disabled/, 'nothing: it gets another runner'],
@@ -314,7 +369,7 @@ const REGISTRATION: Remedies = [
   [/content-type.*html/, `let what stands before ${GITEA_URL} pass requests of runners (/api/actions) without a login`],
   [
     /(?:read-only file system|permission denied)/,
-    'let the runner write that path: readOnlyRootFilesystem, runAsUser and mounts in spec.podTemplate of <GROUP>',
+    'let the runner write that path: readOnlyRootFilesystem, runAsUser and mounts in <TEMPLATE> of <GROUP>',
   ],
   [/no space left/, 'see the disk of its node, or the sizeLimit of that volume'],
   [
@@ -334,6 +389,7 @@ const REGISTRATION: Remedies = [
   [/ (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
   [/(?: 50\d |can't (?:create|update) )/, 'see whether Gitea runs: its log, and what stands before it'],
   [/TLS handshake timeout/, `${REACH}. If small requests pass, correct the MTU of the network of pods`],
+  ...unreached(/ dial /, 'the network of pods'),
   [/ (?:dial|timeout|deadline|reset|EOF)\b/, REACH],
   [/^/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
 ];
@@ -355,9 +411,9 @@ const NOT_ADMITTED: Remedies = [
     /security context constraint/, // OpenShift
     'let the ServiceAccount of these pods use a constraint that admits them, or take another containerMode or securityProfile',
   ],
-  [/service ?account.* not found/, 'make that ServiceAccount, or correct spec.podTemplate'],
+  [/service ?account.* not found/, 'make that ServiceAccount, or correct <TEMPLATE>'],
   [/PriorityClass with name (?<class>[\w.-]+)/, 'make PriorityClass <class>, or correct priorityTiers or podTemplate'],
-  [/RuntimeClass "(?<class>[\w.-]+)"/, 'make RuntimeClass <class>, or correct runtimeClassName in spec.podTemplate'],
+  [/RuntimeClass "(?<class>[\w.-]+)"/, 'make RuntimeClass <class>, or correct runtimeClassName in <TEMPLATE>'],
   ...WEBHOOKS,
   [
     /denied by (?<rule>autogke-(?:disallow|default-linux|no-write)[\w-]+)/, // GKE Autopilot
@@ -367,13 +423,25 @@ const NOT_ADMITTED: Remedies = [
   // Azure Policy, Gatekeeper, Kyverno and ValidatingAdmissionPolicies that do what Pod Security does.
   [
     /denied (?:the )?request.*(?:privileg|capabilit|hostPath|host ?(?:namespace|network|PID|IPC)|(?:non-?|as )root|seccomp|fsGroup)/i,
-    `${LESS_PRIVILEGE}, or ask who runs that policy to except the namespace of the runners from it`,
+    `${LESS_PRIVILEGE}, or ask who runs <POLICY> to except the namespace of the runners from it`,
   ],
-  [/admission ?(?:webhook|policy)/i, 'ask who runs that admission webhook or policy, or correct spec.podTemplate'],
+  [
+    /denied (?:the )?request.*(?:image|registr|\brepo|signature|\btag\b)/i,
+    'take another image (spec.image, or that of <TEMPLATE>), from a mirror for example, or ask who runs <POLICY> to admit this one',
+  ],
+  [
+    /denied (?:the )?request.*\b(?:requests|limits)\b/i,
+    'write the requests and limits that it asks for: spec.resources, and resources of other containers in <TEMPLATE>. Or ask who runs <POLICY> to except the runners',
+  ],
+  [
+    /denied (?:the )?request.*\b(?:label|annotation)s?\b/i,
+    'write what it asks for under metadata in <TEMPLATE>, or ask who runs <POLICY> to except the runners',
+  ],
+  [/admission ?(?:webhook|policy)/i, 'ask who runs <POLICY>, or correct <TEMPLATE>'],
   [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
   [/etcdserver/, 'ask who runs the cluster: its etcd is full or ill, and nothing here is at fault'],
   [/(?:Internal error|timed out)/, 'wait, and try again. If it stays so, ask who runs the API server'],
-  [/(?:forbidden|invalid)/, 'see what the API server names, in spec.podTemplate or in the namespace'],
+  [/(?:forbidden|invalid)/, 'see what the API server names, in <TEMPLATE> or in the namespace'],
 ];
 
 /** Remedies for a pod without a sandbox, by the words of runtimes and network plugins. */
@@ -381,7 +449,7 @@ const SANDBOX: Remedies = [
   // containerd 2.4: internal/cri/config/config.go, internal/cri/server/sandbox_run.go; CRI-O: "failed to find runtime handler".
   [
     /(?:no runtime for |runtime handler )"?(?<handler>[\w.-]+)/,
-    'set up runtime <handler> in containerd of node <NODE>, or keep pods of that RuntimeClass to nodes that have it (its scheduling.nodeSelector), or correct runtimeClassName in spec.podTemplate',
+    'set up runtime <handler> in containerd of node <NODE>, or keep pods of that RuntimeClass to nodes that have it (its scheduling.nodeSelector), or correct runtimeClassName in <TEMPLATE>',
   ],
   [
     /(?:get sandbox image|pull image) "(?<image>[\w./:@-]+)"/,
@@ -445,21 +513,18 @@ const SCHEDULER: Remedies = [
   [/exceed max volume count/, 'add a node, or give runners fewer volumes: each node attaches only so many'],
   [
     /Insufficient (?<resource>[\w.-]+\/[\w.-]*\w)/,
-    'add a node with free <resource>, or lower that request: gitea-runners doctor says what each node offers of it. If that is 0, its device plugin does not work: kubectl get daemonsets -A',
+    'add a node with free <resource>, or lower that request: <DOCTOR> says what each node offers of it. If that is 0, its device plugin does not work: kubectl get daemonsets -A',
   ],
-  [
-    /Insufficient /,
-    'add a node with room, or lower requests in spec.resources: gitea-runners doctor says what each node lacks',
-  ],
+  [/Insufficient /, 'add a node with room, or lower requests in spec.resources: <DOCTOR> says what each node lacks'],
   [/Too many pods/, 'add a node, or raise maxPods of the kubelets: the size of the pod does not matter'],
-  [/free ports/, 'take hostPort and hostNetwork out of spec.podTemplate, or add a node: a port is for one pod'],
+  [/free ports/, 'take hostPort and hostNetwork out of <TEMPLATE>, or add a node: a port is for one pod'],
   [
     /topology spread constraints/,
-    'loosen topologySpreadConstraints in spec.podTemplate (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
+    'loosen topologySpreadConstraints in <TEMPLATE> (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
   ],
   [
     /taint \{(?!node-role\.kubernetes\.io\/)(?<taint>(?:[\w.-]+: ?|\S*(?:gpu|accelerator|spot|preempt|priority|arch|dedicated|reserv|pool|team|workload|compute-type)[\w.-]*: ?|[\w./-]+: ?(?=\w))[\w.-]*)\}/,
-    'have runners tolerate taint {<taint>}, if they may run there: tolerations in spec.podTemplate',
+    'have runners tolerate taint {<taint>}, if they may run there: tolerations in <TEMPLATE>',
   ],
   [
     /taint \{(?!node-role\.kubernetes\.io\/)(?<taint>[\w./-]+): ?\}/,
@@ -472,24 +537,24 @@ const SCHEDULER: Remedies = [
   // Karpenter, of one NodePool each (1.14: pkg/scheduling, provisioning/scheduling/nodeclaim.go).
   [
     /did not tolerate (?:taint \(taint=)?(?<taint>[\w./-]+(?:=[\w.-]*)?:\w+)/,
-    'have runners tolerate the taint <taint>, if they may run there: tolerations in spec.podTemplate',
+    'have runners tolerate the taint <taint>, if they may run there: tolerations in <TEMPLATE>',
   ],
   [
     /incompatible requirements|does not have known values/,
-    'correct nodeSelector and nodeAffinity in spec.podTemplate, or the requirements of a NodePool: kubectl get nodepools -o yaml',
+    'correct nodeSelector and nodeAffinity in <TEMPLATE>, or the requirements of a NodePool: kubectl get nodepools -o yaml',
   ],
   [
     /no instance type |required offering/,
     'let a NodePool have larger or other types of machines, or lower requests in spec.resources: kubectl get nodepools -o yaml',
   ],
   [/were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
-  [/ affinity\/selector/, 'label a node, or correct nodeSelector and nodeAffinity in spec.podTemplate'],
-  [/pods? (?:anti-)?affinity rules/, 'loosen podAffinity and podAntiAffinity in spec.podTemplate, or add a node'],
+  [/ affinity\/selector/, 'label a node, or correct nodeSelector and nodeAffinity in <TEMPLATE>'],
+  [/pods? (?:anti-)?affinity rules/, 'loosen podAffinity and podAntiAffinity in <TEMPLATE>, or add a node'],
   [/resourceclaim|all claims/i, 'look at its ResourceClaim and driver: kubectl -n <NAMESPACE> get resourceclaims'],
 ];
 
 const OTHER_RULE =
-  'see which rule of the scheduler its words name. gitea-runners doctor says what each node lacks, where labels, taints or its size are the cause';
+  'see which rule of the scheduler its words name. <DOCTOR> says what each node lacks, where labels, taints or its size are the cause';
 
 /** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
@@ -506,20 +571,36 @@ interface Names {
   readonly runner?: string;
   /** Name of the Secret with the registration token. */
   readonly secret?: string | undefined;
+  /** Words for other places than those of `explain` and of a runner's pod. */
+  readonly places?: Places;
 }
+
+/** Where a reader sees more, and where the pod is written. */
+export const PLACES = { DOCTOR: 'gitea-runners doctor', TEMPLATE: 'spec.podTemplate' };
+export type Places = Partial<typeof PLACES>;
+
+/** Who refuses a pod: a policy of Kyverno or Gatekeeper, or a ValidatingAdmissionPolicy. */
+const REFUSING: Remedies = [
+  [/following policies (?<policy>[\w.-]+)/, 'policy <policy>'],
+  [/request: \[(?<policy>[\w.-]+)\]/, 'policy <policy>'],
+  [/ValidatingAdmissionPolicy '(?<policy>[\w.-]+)'/, 'policy <policy>'],
+  [/^/, 'that admission webhook or policy'],
+];
 
 /** An Event of a claim at the end of the scheduler's words. The API server may have refused the claim as it does a pod. */
 const VOLUME_EVENT = /^\w+: .* (?:FailedBinding|ProvisioningFailed): (.*)/;
 
 /** Undefined: only its logs or its events tell what helps. */
-export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names = {}): string | undefined {
+export function remedyOf(trouble: PodTrouble, { group, places, runner, secret }: Names = {}): string | undefined {
   const { claims, message = '', node, reason } = trouble;
   const text = `${reason}: ${message}`;
   const placeholders = {
+    ...places,
     CLAIMS: claims?.map((each) => ` ${each}`).join('') ?? '',
     GROUP: group ? `RunnerGroup ${keyText(group)}` : 'the RunnerGroup',
     NAMESPACE: group?.namespace,
     NODE: node,
+    POLICY: remedyIn(REFUSING, message),
     RUNNER: runner,
     SECRET: group && secret ? `Secret ${group.namespace}/${secret}` : 'the registration Secret',
   };
@@ -533,7 +614,7 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
   const parts = (ofScaler ?? ofScheduler).split(/, (?=\d)|; /);
   const ofNodes = parts.flatMap((nodes) => remedyIn(SCHEDULER, nodes, placeholders) ?? []);
   const refusal = ofScaler === undefined ? '' : 'no node that the autoscaler may add would fit: ';
-  return refusal + ([...new Set(ofNodes)].join('; or ') || OTHER_RULE);
+  return refusal + ([...new Set(ofNodes)].join('; or ') || remedyIn([[/^/, OTHER_RULE]], '', placeholders));
 }
 
 /** True for troubles with one reason and one remedy. Their messages may name different nodes or addresses. */
@@ -551,9 +632,10 @@ export function remedyIn(
   for (const [expression, remedy] of remedies) {
     const match = expression.exec(text);
     if (!match) continue;
+    const wordOf: Readonly<Record<string, string | undefined>> = { ...PLACES, ...placeholders, ...match.groups };
     const isNodeKnown = placeholders['NODE'] !== undefined;
     const written = isNodeKnown ? remedy : remedy.replaceAll(/(?<!describe )node <NODE>/g, 'its node');
-    return written.replaceAll(/<(\w+)>/g, (_, name: string) => match.groups?.[name] ?? placeholders[name] ?? name);
+    return written.replaceAll(/<(\w+)>/g, (_, name: string) => wordOf[name] ?? name);
   }
   return undefined;
 }

@@ -52,7 +52,7 @@ describe('what helps against a pod that does not start', () => {
     [
       'NoPod',
       'admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2noprivilege-e12c4338d05b] Privileged container is not allowed: docker, securityContext: {"privileged": true}',
-      'another containerMode, or ask who runs that policy to except the namespace of the runners',
+      'another containerMode, or ask who runs policy azurepolicy-k8sazurev2noprivilege-e12c4338d05b to except the namespace of',
     ],
     [
       'NoPod',
@@ -72,7 +72,7 @@ describe('what helps against a pod that does not start', () => {
     [
       'NoPod',
       'admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2containerallowedimages-x] image x is not allowed',
-      'who runs that admission webhook',
+      'take another image (spec.image, or that of spec.podTemplate), from a mirror for example, or ask who runs policy azurepolicy-k8sazurev2containerallowedimages-x',
     ],
     [
       'Unschedulable',
@@ -128,7 +128,7 @@ describe('what helps against a pod that does not start', () => {
     ['NoPod', 'forbidden: error looking up service account runners/b: not found', 'ServiceAccount'],
     ['NoPod', 'Internal error occurred: failed calling webhook "x": zzz', 'does not answer'],
     ['NoPod', 'forbidden: no PriorityClass with name ci-low was found', 'make PriorityClass ci-low'],
-    ['NoPod', "forbidden: ValidatingAdmissionPolicy 'zzz' denied request", 'admission webhook or policy'],
+    ['NoPod', "forbidden: ValidatingAdmissionPolicy 'zzz' denied request", 'ask who runs policy zzz'],
     ['NoPod', 'forbidden: unable to create new content: it is being terminated', 'namespace is being deleted'],
     ['NoPod', 'forbidden: zzz', 'what the API server names'],
     [
@@ -198,6 +198,77 @@ describe('what helps against a pod that does not start', () => {
     ],
     ['Suspended', 'resource nvidia.com/gpu unavailable in ClusterQueue', 'add nvidia.com/gpu to spec.resourceGroups'],
     ['Suspended', "Workload namespace doesn't match ClusterQueue selector", 'spec.namespaceSelector'],
+    [
+      'Suspended',
+      "couldn't assign flavors to pod set main: insufficient unused quota in cohort for cpu in flavor default, 2 more needed",
+      'wait until Jobs of that queue end, or raise nominalQuota of flavor default',
+    ],
+    ['Suspended', "couldn't assign flavors to pod set main: flavor a100 not found", 'make ResourceFlavor a100'],
+    [
+      'Suspended',
+      "Can't admit new workloads: references missing ResourceFlavor(s): [a100].",
+      'make ResourceFlavor a100',
+    ],
+    [
+      'Suspended',
+      "couldn't assign flavors to pod set main: no topology domains at level: acme.com/rack",
+      'label nodes with acme.com/rack',
+    ],
+    [
+      'Suspended',
+      'couldn\'t assign flavors to pod set main: Flavor "x" supports only TopologyAwareScheduling',
+      'kueue.x-k8s.io/podset-*-topology',
+    ],
+    [
+      'Suspended',
+      'couldn\'t assign flavors to pod set main: topology "racks" doesn\'t allow to fit any of 1 pod(s). Total nodes: 4; excluded: resource "cpu": 4',
+      'topologies.kueue.x-k8s.io racks',
+    ],
+    [
+      'Suspended',
+      "couldn't assign flavors to pod set main: untolerated taint {spot true NoSchedule <nil>} in flavor cheap",
+      'tolerate taint spot',
+    ],
+    ['Suspended', 'The workload is deactivated', 'set its spec.active to true'],
+    [
+      'ImageInspectError',
+      'Failed to inspect image "": rpc error: code = Unknown desc = short name mode is enforcing, but image name gitea/runner:1.0 returns ambiguous list',
+      'docker.io/gitea/runner:1.0: in spec.image',
+    ],
+    [
+      'ImageInspectError',
+      'Failed to inspect image "runner": rpc error: code = Unknown desc = short-name "runner" did not resolve to an alias and no unqualified-search registries are defined',
+      'docker.io/runner: in spec.image',
+    ],
+    [
+      'ImagePullBackOff',
+      'x: dial tcp [2600:1f18::3]:443: connect: network is unreachable',
+      'give its node a route for IPv6',
+    ],
+    ['ImagePullBackOff', 'x: dial tcp 10.0.0.7:443: connect: no route to host', 'give its node a route to 10.0.0.7'],
+    ['ImagePullBackOff', 'x: dial tcp 10.0.0.7:443: connect: connection refused', 'listens at that port of 10.0.0.7'],
+    [
+      'RegistrationFailed',
+      'code 1: dial tcp [2001:db8::7]:443: connect: cannot assign requested address',
+      'the network of pods a route for IPv6',
+    ],
+    [
+      'NoPod',
+      'admission webhook "validate.kyverno.svc-fail" denied the request: resource Pod/runners/x was blocked due to the following policies require-limits: x: CPU and memory requests and limits are required',
+      'who runs policy require-limits',
+    ],
+    [
+      'NoPod',
+      'admission webhook "v" denied the request: [all-must-have-owner] you must provide labels: {"owner"}',
+      'what it asks for under metadata in spec.podTemplate, or ask who runs policy all-must-have-owner',
+    ],
+    [
+      'FailedMount',
+      'mount failed: exit status 32 Output: mount.nfs: access denied by server while mounting nas:/ci',
+      'the server of that volume (nfs) admits its node',
+    ],
+    ['FailedMapVolume', 'MapVolume.MapPodDevice failed', 'look at that volume'],
+    ['Evicted', 'The node had condition: [MemoryPressure].', 'give the pod requests'],
     [
       'Suspended',
       "couldn't assign flavors to pod set main: flavor spot doesn't match node affinity",
@@ -702,6 +773,34 @@ it.each([
   ['no matching service account found for destination server x and namespace runners', 'destinationServiceAccounts'],
   ['jobs.batch "ci-1" is forbidden: exceeded quota: jobs', 'raise that quota'],
   ['admission webhook "x" denied the request: zzz', 'who runs that admission webhook'],
+  [
+    'failed to list refs: Get "https://git.acme/r": dial tcp [2001:db8::1]:443: connect: network is unreachable',
+    'a route for IPv6',
+  ],
+  ['plugin sidecar failed. could not find cmp-server plugin with name "gitea-runners" supporting zzz', 'repeat step 1'],
+  [
+    'CMP processing failed for application "runners": failed to unmarshal zzz',
+    'logs deployment/argocd-repo-server -c gitea-runners',
+  ],
+  ['plugin sidecar failed. error sending zzz: context canceled', 'how busy argocd-repo-server is'],
+  [
+    'plugin sidecar failed. error creating zzz: dial unix /home/argocd/cmp-server/plugins/gitea-runners.sock: connect: connection refused',
+    'why the sidecar gitea-runners of',
+  ],
+  [
+    `${SIDECAR} code = Unknown desc = error generating manifests: \`gitea-runners generate\` failed exit status 137: `,
+    'more memory',
+  ],
+  [
+    'unknown method UpdateRevisionForPaths for service repository.RepoServerService',
+    'all parts of Argo CD to one version',
+  ],
+  ['error getting cluster: controller is configured to ignore cluster https://10.96.0.1', 'ARGOCD_CONTROLLER_REPLICAS'],
+  ['one or more synchronization tasks are not valid (retried 5 times).', 'syncResult of the Application'],
+  [
+    'Failed to compare desired state to live state: failed to calculate diff: serverSideDiff error: admission webhook "x" denied the request: zzz',
+    'annotate the Application as',
+  ],
   // No object was refused here: the remedies of pods do not apply.
   ['an invalid zzz of zzz, forbidden', 'correct what it says'],
   // The reader has just read this message.

@@ -18,17 +18,12 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   if (!source) throw noCluster('GR-DOCTOR-01', 'look at an installation');
   const argocdNamespace = flagValue('argocdNamespace', flags, io);
   const isBefore = flagValue('pre', flags, io) ?? false;
-  const { found, note } = await askCluster(source, argocdNamespace, async (reader) => {
+  const { findings, note } = await askCluster(source, argocdNamespace, async (reader) => {
     const installation = await readInstallation(source, reader);
     const installFindings = isBefore ? await onlyBefore(installation, reader, source.settings) : [];
-    const found = [...findingsOf(installation, isBefore), ...installFindings];
-    return { found, note: await whoMay(found, reader) };
+    const findings = [...findingsOf(installation, isBefore), ...installFindings];
+    return { findings, note: await whoMay(findings, reader) };
   });
-  // Remedies that `explain` has, too, send its readers here.
-  const findings = found.map((each) => ({
-    ...each,
-    fix: each.fix?.replaceAll(`gitea-runners doctor`, 'another line here'),
-  }));
   const isBad = findings.some(({ is }) => is === 'bad');
   io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)) + note);
   return isBad ? 1 : 0;

@@ -277,7 +277,7 @@ function application(app: Application, { gitea, nowMs }: Installation): readonly
   const trouble = sourceTrouble(app);
   if (trouble !== undefined) return [bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`)];
   const seen = applicationSeen(app, keyText(metadata), nowMs);
-  const failure = failureOf(seen);
+  const failure = failureOf(seen, fixes.HERE);
   const { differing = [] } = seen;
   const differs = differing.length > 0 ? [`RunnerGroup ${firstNames(differing, 3)} differs from git`] : [];
   if (failure && metadata['deletionTimestamp'] !== undefined) return [bad(failure.why, failure.next)];
@@ -290,7 +290,9 @@ function application(app: Application, { gitea, nowMs }: Installation): readonly
     text &&
     bad(
       text,
-      isOfGitea ? 'it follows from Gitea, which fails below: mend that first' : afterError(text, keyText(metadata)),
+      isOfGitea
+        ? 'it follows from Gitea, which fails below: mend that first'
+        : afterError(text, keyText(metadata), fixes.HERE),
     );
   const { namespace, name } = metadata;
   const patch = `kubectl -n ${namespace} patch application ${name} --type=merge -p '${JSON.stringify(patchFor(app))}'`;

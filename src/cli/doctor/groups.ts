@@ -1,5 +1,5 @@
 /** Judges RunnerGroups and their requirements: Gitea and the webhook there, Secrets, the namespace, a node. Pure. */
-import { ARGOCD_REASONS, correctText, ERROR_CODE, OTHER_VERSION } from '../../answers/not-created.ts';
+import { ARGOCD_REASONS, correctText, ERROR_CODE, otherVersion } from '../../answers/not-created.ts';
 import { remedyIn, remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
@@ -146,7 +146,7 @@ function ofServe(group: RunnerGroup, installation: Installation): Judgement {
   if (serveIsDown(installation)) return unknown('serve does not run');
   const { isOutdated, lastCheckTime, notReady, reason } = statusOf(group, installation) ?? {};
   const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(installation.argocdNamespace)}`;
-  if (reason === INVALID && notReady !== undefined && !isOutdated) return bad(notReady, OTHER_VERSION);
+  if (reason === INVALID && notReady !== undefined && !isOutdated) return bad(notReady, otherVersion(fixes.HERE));
   const above = causeAbove(reason, installation);
   if (notReady !== undefined) return bad(notReady, above ?? (ERROR_CODE.test(notReady) ? correctText(notReady) : fix));
   if (lastCheckTime === undefined)
@@ -177,7 +177,12 @@ function unwell(group: RunnerGroup, installation: Installation): Judgements {
   const see = `gitea-runners explain ${keyText(group)} says which`;
   return [
     ...(stuck
-      ? [bad(`PodsStuck: ${stuck.message}`, `${remedyOf(stuck, { group }) ?? 'See the events of these pods'}; ${see}`)]
+      ? [
+          bad(
+            `PodsStuck: ${stuck.message}`,
+            `${remedyOf(stuck, { group, places: fixes.HERE }) ?? 'See the events of these pods'}; ${see}`,
+          ),
+        ]
       : []),
     ...(unregisteredText === undefined ? [] : [bad(`Registered: ${unregisteredText}`, see)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),

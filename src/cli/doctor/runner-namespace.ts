@@ -97,7 +97,8 @@ function admission(group: RunnerGroup, { quotas }: NamespaceReads, { liveJobs, t
   if (messages.length === 0) return good(`namespace ${namespace} takes its pods`);
   return messages.map((message) => {
     const fix =
-      remedyOf({ reason: NO_POD, message }, { group }) ?? 'Correct spec.podTemplate, or what the message names';
+      remedyOf({ reason: NO_POD, message }, { group, places: fixes.HERE }) ??
+      'Correct spec.podTemplate, or what the message names';
     return bad(`namespace ${namespace} refuses its pods: ${message}`, fix);
   });
 }

@@ -4,6 +4,9 @@ import { IMAGE, manual, NAME } from '../../shared/installed/installed-names.ts';
 import type { SeenOrNot } from './read-object.ts';
 import type { Deployment } from './reads.ts';
 
+/** Remedies that `explain` has, too, send its readers to `doctor`. */
+export const HERE = { DOCTOR: 'another line here' };
+
 export interface DoctorFinding {
   readonly check: string;
   /** `unknown`: it may not be read, or it is not there yet and need not be. */

@@ -279,11 +279,13 @@ function toError({ type, message }: AppCondition) {
 /** Removes Argo CD's words before those of the plugin, of the cluster, or of the last program that Argo CD called. */
 export function unwrapped(message: string): string {
   const text = message.replace(
-    /^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: |failed to sync cluster \S+: )(?=\S)/,
+    /^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: |failed to sync cluster \S+: | to live state: )(?=\S)/,
     '',
   );
-  return OF_SIDECAR.test(message) ? `plugin sidecar: ${text}` : text;
+  return OF_SIDECAR.test(message) ? `plugin sidecar: ${text}` : text.replace(SIDECAR_FAILED, 'plugin sidecar: ');
 }
 
 /** The call of the sidecar failed, and not its plugin (Argo CD 3.5.3: reposerver/repository/repository.go). */
 const OF_SIDECAR = / in cmp: rpc error: code = \w+ desc = (?!error generating manifests)/;
+/** The same before a call, in the words of Argo CD 3.1 and of newer ones. */
+const SIDECAR_FAILED = /^(?:plugin sidecar failed\.|CMP processing failed for application "[^"]*":) /;
