@@ -53,7 +53,6 @@ export function main(): void {
   });
 }
 
-/** Runs a command line. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
   let exit: ExitCode = 0;
   const program = makeProgram(async (name, words, flags) => {

@@ -6,7 +6,6 @@ import { columnsFrom, type ExitCode, type Io } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 
-/** The process as `Io`. */
 export function mainIo(): Io {
   return {
     env: process.env,

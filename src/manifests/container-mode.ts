@@ -18,7 +18,6 @@ export interface Mount {
   readonly memory?: boolean;
 }
 
-/** The parts that one mode adds to a pod. */
 export interface ModeParts {
   readonly env: Texts;
   readonly mounts: readonly Mount[];

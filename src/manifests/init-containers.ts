@@ -19,7 +19,6 @@ export const BOUND_KEY = 'url';
 
 /** Tries and pause are those of the runner's `scripts/run.sh` (1.0.8), where their number has no effect. */
 const TRIES = 10;
-/** Seconds between two tries. */
 const PAUSE_SECONDS = 5;
 /** Of one try: `register` itself waits for ever. A Gitea that is down gets 10 minutes, a refused token 45 seconds. */
 const TRY_SECONDS = 60;
@@ -92,7 +91,6 @@ export function setupCommand(command: readonly string[]): readonly string[] {
 // annotation, where a secret must not be. So the container that registers writes a second file, into a volume that only
 // it and the runner have.
 
-/** Folder of the file with the secret. */
 export const SECRET_CONFIG: Mount = { name: 'secret-config', path: '/run/gitea-runner', memory: true };
 /** Takes the place of `CONFIG_FILE`. */
 export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;

@@ -1,4 +1,4 @@
-/** Output besides the Jobs of runners. */
+/** The whole output of a plan, and its objects that are no Jobs of runners. */
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { API_VERSION, KIND, SHARDS } from '../shared/marks.ts';
 import type { RunnerParts } from './stamp.ts';
@@ -9,7 +9,6 @@ export interface ObjectManifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Output besides the templates of the groups. */
 export interface Output {
   /** The runners of a group that have a Job, in output order. */
   readonly runnersOf: (group: RunnerGroup) => readonly RunnerParts[];

@@ -30,7 +30,6 @@ export interface Frame {
   readonly path: string;
 }
 
-/** Renders a whole page around its content. */
 export function pageOf({ age, login, path, title }: Frame, content: Markup): string {
   const isSignedIn = login !== undefined;
   const person =
@@ -168,7 +167,6 @@ function jobFacts(job: JobRow, now: string): Markup | undefined {
   ]);
 }
 
-/** Returns the name as a link, or as plain text if it has no page. */
 function linkName(name: string, page: string | undefined): Markup | string {
   return page === undefined ? name : html`<a href="${page}">${name}</a>`;
 }
@@ -181,7 +179,6 @@ function facts(rows: readonly (readonly [string, unknown])[], kind: 'facts' | 'l
   return html`<dl class="${kind}">${items}</dl>`;
 }
 
-/** The page of one job. */
 export function jobContent({ answer, checkedAt, job }: JobAnswer): Markup {
   const lines = answer.map(([name, text]) => [name, withLinks(name, text)] as const);
   return html`<p>${job.run.text}</p>
@@ -204,7 +201,6 @@ function linkOut(to: string, text: string): Markup {
   return html`<a href="${to}" rel="noreferrer">${text}</a>`;
 }
 
-/** The page of all groups that the reader may see. */
 export function groupsContent({ broken, groups }: GroupsPage): Markup {
   if (groups.length + broken.length === 0)
     return html`<p>You own the scope of no RunnerGroup here.
@@ -233,7 +229,6 @@ function groupFacts(group: GroupRow): Markup {
     ${facts(Object.entries({ Scope: scope, Labels: labels.join(', '), ...counts, Queue: queue }))}`;
 }
 
-/** The page of one group. */
 export function groupContent(group: GroupAnswer): Markup {
   const { answer, checkedAt, jobs, moreRunners, runners, waits } = group;
   const rows = runners.map(({ createdAt, job, logLink, node, pod, runner, state, what }): readonly unknown[] => {
@@ -294,7 +289,6 @@ function barOf(width: number, longer: number, shorter = 0): Markup {
       <rect class="longest" width="${longer}" height="1"/><rect class="median" width="${shorter}" height="1"/></svg>`;
 }
 
-/** The page with the last days of a group. */
 export function trendsContent({ days, from, group, isWhole, otherRepositories, repositories }: TrendsAnswer): Markup {
   const backLink = html`<p><a href="/groups/${group}">To the group</a></p>`;
   const cut =

@@ -42,7 +42,6 @@ interface Shown {
   readonly trouble?: Pick<Failure, 'kind' | 'message'>;
 }
 
-/** Result of a look: figures, or why there are none. */
 type LookResult = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
 
 /** Younger figures are shown without another look. */

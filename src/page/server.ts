@@ -80,7 +80,6 @@ class Refusal extends Error {
 
 type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
-/** Returns the listener for all requests to the page. */
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, sessions, url: ownUrl } = options;
   const budgets = budgetsOf(clock, cpuMs);
@@ -283,7 +282,6 @@ function silentText({ kind }: Pick<Failure, 'kind'>): string {
   return kind === 'other' ? 'Gitea or the cluster does not answer.' : 'Gitea does not answer.';
 }
 
-/** Budgets of requests and of CPU time, for each person and for all. */
 function budgetsOf(clock: Clock, cpuMs: () => number) {
   // By Gitea's login: a person can have any number of tokens. A page with live updates sends one request every 5 s.
   const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
@@ -295,7 +293,6 @@ function budgetsOf(clock: Clock, cpuMs: () => number) {
     takeRequest: (login: string): void => {
       for (const buckets of [requestsOf, cpuOfOne, cpuOfAll]) buckets.take(login);
     },
-    /** Makes an answer at this person's cost. */
     atCostOf: (login: string, make: () => Answer): Answer => {
       const begunMs = cpuMs();
       try {

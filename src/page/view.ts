@@ -61,11 +61,9 @@ export interface Reader extends Audience {
 
 /** Jobs on one page, jobs that ended lately, and runners of a group. */
 const PAGE_ROWS = 100;
-/** Most ended jobs of a page. Older ones are left out. */
 const MOST_ENDED = 20;
 /** Most runners of a group's page. Those without a slot are left out first. */
 const MOST_RUNNERS = 200;
-/** The hours that the chart of waiting times shows. */
 export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
@@ -232,7 +230,6 @@ const NO_RUNNER_ONLINE =
 
 export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
-/** Returns the groups whose scopes the reader owns. */
 export function groupsFor(figures: Figures, reader: Reader) {
   const { explanation } = figures;
   const broken = explanation.where?.broken.filter(({ group }) => reader.owns(group)) ?? [];
@@ -346,7 +343,6 @@ function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
 /** Most repositories in trends. For each of them, Gitea is asked whether the person may read it. */
 const MOST_REPOSITORIES = 20;
 
-/** The repositories with the most CI minutes. */
 export function repositoriesIn({ repositories }: Trends): readonly string[] {
   const most = repositories.toSorted((a, b) => b.ciMinutes - a.ciMinutes);
   return most.slice(0, MOST_REPOSITORIES).map(({ name }) => name);

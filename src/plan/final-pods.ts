@@ -21,7 +21,6 @@ import { count } from '../shared/printable.ts';
 
 export type PodFault = Omit<LateProblem, 'group'>;
 
-/** The pod to render, or all its faults. */
 export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readonly PodFault[] };
 
 /** @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea. */
@@ -37,12 +36,12 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   const ofOurs = group.securityProfile === undefined ? securityViolations(madePod, level) : [];
   const allowed = new Set(ofOurs.map((violation) => nameOf(madePod, violation)));
   const denied = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
+  const placed = denied.map((violation) => ({ violation, inTemplate: pathInTemplate(group, pod, violation.path) }));
+  const [ofMode, ...moreOfMode] = placed.filter(({ inTemplate }) => !inTemplate);
   // The faults that containerMode causes count as one, however many rules are broken.
-  const ofMode = denied.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
-  const podViolations = denied.filter((violation) => !ofMode.includes(violation));
-  const faults = [...ofMode.slice(0, 1), ...podViolations].map((violation) =>
-    violationFault(group, pod, violation, violation === ofMode[0] ? ofMode.length - 1 : 0),
-  );
+  const faults = ofMode ? [faultOfMode(group, pod, ofMode.violation, moreOfMode.length)] : [];
+  for (const { inTemplate, violation } of placed)
+    if (inTemplate) faults.push(faultOfTemplate(group, inTemplate, violation));
   if (faults.length === 0) faults.push(...againstEachOther(group, pod));
   if (faults.length > 0) return { faults };
   return { pod: group.podTemplate === undefined ? ours : (pod as unknown as PodTemplate) };
@@ -67,7 +66,7 @@ function templateFault(template: Mapping, { path, message: text, wanted }: Templ
 /** Finds pairs of good fields that no cluster accepts together: one may be in the group, the other in its template. */
 function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[] {
   const placeOf = (path: FieldPath): PodFault['path'] => {
-    const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
+    const inTemplate = pathInTemplate(group, pod, path);
     const isThere = inTemplate && (valueAt(group.podTemplate, inTemplate) ?? undefined) !== undefined;
     return isThere ? ['spec', 'podTemplate', ...inTemplate] : ['spec', ...path.slice(-3)];
   };
@@ -85,28 +84,32 @@ function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[]
   return [...byPlace.values()].map((fault) => ({ ...fault, code: 'GR-INPUT-06' }));
 }
 
-function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, moreRules: number): PodFault {
-  const { rule, path, message: text } = violation;
-  const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
-  const level = levelOf(group);
-  const profile =
-    group.securityProfile === undefined ? `${level}, the default of containerMode ${group.containerMode}` : level;
-  const message = `${text} (rule ${rule} of securityProfile ${profile})`;
-  if (inTemplate) {
-    const way =
-      level === 'restricted' ? 'a lower securityProfile' : 'securityProfile: privileged, which needs a policy';
-    return {
-      path: ['spec', 'podTemplate', ...inTemplate],
-      message: `${message}: ${valueAt(group.podTemplate, inTemplate) === undefined ? 'add' : 'remove'} it, or set ${way}`,
-      code: 'GR-INPUT-10',
-    };
-  }
+function faultOfTemplate(group: RunnerGroup, inTemplate: FieldPath, violation: Violation): PodFault {
+  const isAbsent = valueAt(group.podTemplate, inTemplate) === undefined;
+  const lowerProfile =
+    levelOf(group) === 'restricted' ? 'a lower securityProfile' : 'securityProfile: privileged, which needs a policy';
+  return {
+    path: ['spec', 'podTemplate', ...inTemplate],
+    message: `${ruleText(group, violation)}: ${isAbsent ? 'add' : 'remove'} it, or set ${lowerProfile}`,
+    code: 'GR-INPUT-10',
+  };
+}
+
+/** The fault of our own pod, as containerMode makes it. @param more how many further rules it breaks */
+function faultOfMode(group: RunnerGroup, pod: Mapping, violation: Violation, more: number): PodFault {
+  const furtherRules = more > 0 ? `, and ${count(more, 'more rule')}` : '';
   const ofPolicy = isOfPolicy(group) ? ' (with the defaults of the policy)' : '';
   return {
     path: ['spec', 'securityProfile'],
-    message: `${placeText(pod, path)} ${message}${moreRules > 0 ? `, and ${count(moreRules, 'more rule')}` : ''}${remedyFor(group)}${ofPolicy}`,
+    message: `${placeText(pod, violation.path)} ${ruleText(group, violation)}${furtherRules}${remedyFor(group)}${ofPolicy}`,
     code: 'GR-INPUT-10',
   };
+}
+
+function ruleText(group: RunnerGroup, { rule, message }: Violation): string {
+  const { containerMode, securityProfile } = group;
+  const byDefault = securityProfile === undefined ? `, the default of containerMode ${containerMode}` : '';
+  return `${message} (rule ${rule} of securityProfile ${levelOf(group)}${byDefault})`;
 }
 
 /** Returns the remedy for a fault of our own pod. In mode `host` it meets every profile. */
@@ -140,9 +143,9 @@ function nameAt(pod: Mapping, path: FieldPath): string {
 }
 
 /** Returns the path in the template of a place in the final pod. Undefined: the template does not affect it. */
-function pathInTemplate(template: Value | undefined, pod: Mapping, path: FieldPath): FieldPath | undefined {
+function pathInTemplate({ podTemplate }: RunnerGroup, pod: Mapping, path: FieldPath): FieldPath | undefined {
   const [part = '', field = '', index, ...rest] = path;
-  const value = valueAt(template, [part, field]) ?? undefined;
+  const value = valueAt(podTemplate, [part, field]) ?? undefined;
   if (value === undefined || index === undefined) return value === undefined ? undefined : path;
   if (typeof index !== 'number' || !Array.isArray(value)) return path;
   const name = nameAt(pod, [part, field, index]);

@@ -43,7 +43,6 @@ export const finishOwn: FinishPod = (group, ours) => {
   return 'pod' in final ? final.pod : ours;
 };
 
-/** Returns the faults of one group's pods. */
 export function faultsOfPods(group: RunnerGroup): readonly PodFault[] {
   return withSizes(group).flatMap((each) => {
     const final = finalOf(each, podTemplate(each).spec.template);

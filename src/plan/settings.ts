@@ -23,7 +23,6 @@ export interface Settings extends ClusterChoice, GiteaSettings {
   /** The printed part of the plan. Absent: all of it. */
   readonly shard?: Shard | undefined;
   readonly now: () => number;
-  /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
   /** Told what the administrator should know although all went well: one line, no line end. */
   readonly onWarning?: (text: string) => void;
@@ -58,7 +57,6 @@ export function refuseShard({ env, shard }: Pick<Settings, 'env' | 'shard'>, see
     );
 }
 
-/** Returns the options for requests to each server. */
 export function requestOptions<S extends GiteaSettings>(settings: S) {
   return { ...settings, deadlineMs: settings.timeoutMs };
 }

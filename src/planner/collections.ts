@@ -16,7 +16,6 @@ export function memo<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-/** Appends to the list of this key. */
 export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key);
   if (list) list.push(value);
@@ -29,7 +28,6 @@ export function sortedBy<T>(all: readonly T[], numberOf: (each: T) => number): r
   return ranked.sort((a, b) => a.number - b.number).map(({ each }) => each);
 }
 
-/** Adds to the sum of this key. */
 export function count<K>(sums: Map<K, number>, key: K, amount: number): void {
   sums.set(key, (sums.get(key) ?? 0) + amount);
 }

@@ -82,7 +82,6 @@ export interface Look {
  */
 export type LiveState = 'starting' | 'running' | 'complete' | 'failed' | 'deleting' | 'unknown';
 
-/** True for a final state. */
 export function hasEnded(state: LiveState | undefined): boolean {
   return state === 'complete' || state === 'failed';
 }
@@ -318,7 +317,6 @@ export interface Evidence {
   readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
 }
 
-/** The Jobs that are seen. */
 export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
   return evidence?.cluster.is === 'seen' ? evidence.cluster.jobs : [];
 }

@@ -34,7 +34,6 @@ const UNSURE_MS = 10_000;
 /** Failed Jobs that are kept as records, for each index. The back-off is at its longest before that. */
 const MOST_RECORDS = 10;
 
-/** The idle runners of all groups. */
 export function keepIdle({ allotments, assignments, overdue }: Allocation, facts: Facts): IdleByGroup {
   const { jobs, nowMs, unreadJobsOf } = facts;
   const backOff = groupBackOff(facts);

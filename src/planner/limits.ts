@@ -143,7 +143,10 @@ export function openLimits({ slots, shared, most, groupsByKey }: TakenSlots) {
       return limitsOfJobs(group).filter((limit) => isOfSeveral(limit) || leastLeft(limit) < left);
     },
 
-    /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
+    /**
+     * The least that its limits leave to a job of which nothing is known, beside our own runners: unlike `leastLeft` it
+     * leaves those of other Applications out. A bound runner is of a repository, but of no branch.
+     */
     leastOf: ({ isBound, limits = [] }: Group): readonly OpenLimit[] =>
       limits.flatMap((limit) => {
         if (isBound && limit.branches === undefined) return [];

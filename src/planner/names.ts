@@ -32,7 +32,6 @@ export type Stay = Pick<Job, 'id' | 'attempt'>;
 /** The job or the pool for which a runner was made. Runners of a pool are numbered from 1. */
 export type MadeFor = Stay | { readonly poolIndex: number };
 
-/** The parts of a runner name. */
 export type RunnerName = Readonly<{ prefix: string; madeFor: MadeFor; groupHash: string }>;
 
 /** The first `digits` hex digits of SHA-256 over the parts. A NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
@@ -85,7 +84,6 @@ function numbersOf(madeFor: MadeFor): readonly [id: number, attempt: number] {
   return 'poolIndex' in madeFor ? [0, madeFor.poolIndex] : [madeFor.id, madeFor.attempt];
 }
 
-/** Name of a runner of this group. */
 export function runnerName(instance: string, group: NamedGroup, madeFor: MadeFor, ordinal: number): string {
   return runnerNamer(instance, group)(madeFor, ordinal);
 }

@@ -10,7 +10,6 @@ import { coversJob, patienceMs, type Runner } from './runners.ts';
 /** The times from which waiting times are calculated. */
 type Clocks = Pick<Facts, 'nowMs' | 'readySinceMs'>;
 
-/** A ready job. */
 export interface ReadyJob {
   readonly listed: ListedJob;
   /** The runner that was requested earlier. Only if Kubernetes is not seen. */

@@ -45,14 +45,12 @@ export interface Runner {
   readonly isCurrent: () => boolean;
 }
 
-/** The runners of one group. */
 export interface GroupRunners {
   readonly group: Group;
   readonly nameOf: RunnerNamer;
   readonly runners: readonly Runner[];
 }
 
-/** The runners of all groups. */
 export type Runners = Readonly<ReturnType<typeof indexRunners>>;
 
 export function indexRunners(groupRunners: readonly GroupRunners[]) {

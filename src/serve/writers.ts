@@ -116,7 +116,7 @@ const MOST_WAITING = 500;
 /** Most Events about stuck pods in one reconcile: many have one cause. The status counts them all. */
 const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
-const LONGEST_MESSAGE = 900;
+const LONGEST_IN_EVENT = 900;
 const COMPONENT = 'gitea-runners';
 /** Events of type `Normal`; all others are warnings. */
 const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobEnded', 'LostJobRerun', 'RegistrationTokenWritten']);
@@ -167,7 +167,7 @@ async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promi
       involvedObject: { apiVersion: API_VERSION, kind: KIND, namespace, name, uid },
       type: GOOD_REASONS.has(notice.reason) ? 'Normal' : 'Warning',
       reason: notice.reason,
-      message: notice.message.slice(0, LONGEST_MESSAGE),
+      message: notice.message.slice(0, LONGEST_IN_EVENT),
       source: { component: COMPONENT },
       reportingComponent: COMPONENT,
       firstTimestamp: time,

@@ -75,7 +75,6 @@ export function joinFailures(failures: readonly [Failure, ...Failure[]], after: 
   return new Failure(first.code, first.exit, [...firstLines(lines, MOST_CAUSES), ...after].join('\n'), first.kind);
 }
 
-/** Returns the answer, or the failure. */
 export async function orFailure<T>(promise: Promise<T>): Promise<T | Failure> {
   try {
     return await promise;
@@ -85,7 +84,6 @@ export async function orFailure<T>(promise: Promise<T>): Promise<T | Failure> {
   }
 }
 
-/** Returns the results that are no failures. */
 export function successes<K, V>(results: ReadonlyMap<K, V | Failure>): ReadonlyMap<K, V> {
   return new Map([...results].flatMap(([key, value]) => (value instanceof Failure ? [] : [[key, value] as const])));
 }

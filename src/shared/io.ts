@@ -42,7 +42,6 @@ export function canMove({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolea
   return terminal && env['TERM'] !== 'dumb';
 }
 
-/** Returns the text in this style, if colours may be used. */
 export function painted(style: Style, text: string, { colour }: Pick<Paper, 'colour'>): string {
   return colour ? styleText(style, text, { validateStream: false }) : text;
 }

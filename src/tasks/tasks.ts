@@ -35,7 +35,6 @@ export function openServe(settings: ServeSettings) {
   };
 }
 
-/** Makes the tasks and features that the settings ask for. */
 export function tasksOf(settings: ServeSettings) {
   const { instance, notify, page, registrationSecrets: names = [], sweep: deletes, timeoutMs } = settings;
   return {

@@ -8,8 +8,7 @@ const MOST = 20_000;
 
 /** Returns a function that finds new ends in plans. The first plan of an Application shows earlier ends only. */
 export function usageWatch() {
-  /** The last plan of each Application. */
-  const last = new LRUCache<string, Plan>(atMost(MOST));
+  const lastPlans = new LRUCache<string, Plan>(atMost(MOST));
   const counted = new LRUCache<string, true>(atMost(MOST));
   const groups = new LRUCache<string, Plan['runners'][number]['group']>(atMost(MOST));
 
@@ -39,10 +38,10 @@ export function usageWatch() {
 
   return (verdicts: EventOf<'reconciled'>['verdicts']) =>
     verdicts.flatMap(({ application, planning }) => {
-      const before = last.get(application);
+      const before = lastPlans.get(application);
       // A plan that is still the same is the same object.
       if (planning.is !== 'planned' || before === planning.plan) return [];
-      last.set(application, planning.plan);
+      lastPlans.set(application, planning.plan);
       const news = { needless: needlessIn(planning.plan), ended: endedIn(planning.plan) };
       return before ? [news] : [];
     });

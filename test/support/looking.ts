@@ -29,6 +29,12 @@ export async function lookAt(url: string, scope: Scope = ACME, options: Partial<
   return found;
 }
 
+/** Each look may keep so many bytes. */
+export function memoryOf(bytes: number): NonNullable<ObserveOptions['memory']> {
+  const nothing = (): undefined => undefined;
+  return { begin: () => ({ most: () => bytes, keeps: nothing, end: nothing, sharers: '' }) };
+}
+
 export const idsOf = ({ jobs }: Record<'jobs', readonly { readonly id: number }[]>): readonly number[] =>
   jobs.map(({ id }) => id).sort((a, b) => a - b);
 

@@ -6,7 +6,6 @@ import { HELP, SHELLS } from '../flags/program.ts';
 
 const NAME = 'gitea-runners';
 
-/** Prints the script for a shell. */
 export function completion(shell: (typeof SHELLS)[number], io: Io): ExitCode {
   io.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[shell]());
   return 0;
@@ -63,27 +62,15 @@ complete -o default -F _gitea_runners ${NAME}
 }
 
 function zshScript(): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-  const bracketed = (text: string) => text.replace(/[[\]:]/g, '\\$&');
-  const flags = (command: CommandName) =>
-    flagsWithPaths(command).map(([name, flag]) => {
-      const choices = choicesOf(flag, command);
-      const value =
-        flag.value === undefined ? '' : `:${flag.value}:${choices.length > 0 ? `(${choices.join(' ')})` : '_files'}`;
-      const [first = '', ...more] = spellings([name, flag]);
-      const text = quoted(`[${bracketed(helpOf(flag, command))}]${value}`);
-      // `-R` and `--recursive` are one flag: the other is not offered again. A path may be named as often as wanted.
-      if (longName(name) === PATH.long) return `'*'{${PATH.short},${PATH.long}}${text}`;
-      return more.length === 0 ? `${first}${text}` : `'(${first} ${more[0]})'{${first},${more[0]}}${text}`;
-    });
   const argumentsOf = (command: CommandName) => {
-    if (command === 'completion') return [quoted(`1:shell:(${SHELLS.join(' ')})`)];
-    return hasPaths(command) ? [quoted('*:path:_files')] : [];
+    if (command === 'completion') return [zshQuoted(`1:shell:(${SHELLS.join(' ')})`)];
+    return hasPaths(command) ? [zshQuoted('*:path:_files')] : [];
   };
-  const lines = COMMANDS.map(
-    (command) => `    ${command}) _arguments ${[...flags(command), ...argumentsOf(command)].join(' ')} ;;`,
-  );
-  const commandLines = COMMANDS.map((command) => quoted(`${command}:${bracketed(HELP[command].description)}`));
+  const lines = COMMANDS.map((command) => {
+    const flags = flagsWithPaths(command).map((flag) => zshFlag(flag, command));
+    return `    ${command}) _arguments ${[...flags, ...argumentsOf(command)].join(' ')} ;;`;
+  });
+  const commandLines = COMMANDS.map((command) => zshQuoted(`${command}:${zshEscaped(HELP[command].description)}`));
   return `#compdef ${NAME}
 # zsh: source <(${NAME} completion zsh)
 _gitea_runners() {
@@ -101,6 +88,27 @@ ${lines.join('\n')}
 }
 compdef _gitea_runners ${NAME}
 `;
+}
+
+/** The flag as `_arguments` takes it: `'(-o --output)'{-o,--output}'[Format of the output]:FORMAT:(text json)'`. */
+function zshFlag([name, flag]: readonly [string, Flag], command: CommandName): string {
+  const choices = choicesOf(flag, command);
+  const action = choices.length > 0 ? `(${choices.join(' ')})` : '_files';
+  const value = flag.value === undefined ? '' : `:${flag.value}:${action}`;
+  const text = zshQuoted(`[${zshEscaped(helpOf(flag, command))}]${value}`);
+  // A path may be named as often as wanted.
+  if (longName(name) === PATH.long) return `'*'{${PATH.short},${PATH.long}}${text}`;
+  const [first = '', second] = spellings([name, flag]);
+  // `-R` and `--recursive` are one flag: the other is not offered again.
+  return second === undefined ? `${first}${text}` : `'(${first} ${second})'{${first},${second}}${text}`;
+}
+
+function zshQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function zshEscaped(text: string): string {
+  return text.replace(/[[\]:]/g, '\\$&');
 }
 
 function fishScript(): string {

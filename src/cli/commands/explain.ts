@@ -36,11 +36,11 @@ import { readAndPlan } from '../reading/read-and-plan.ts';
 /** Runs the command. @throws Failure exit 2 if there is no RunnerGroup: "nothing is queued" would be a guess */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const request = askedFrom(args, flags, io);
-  const once = async () => {
+  const answerNow = async () => {
     try {
       return await answer(request, flags, io);
     } catch (error) {
-      // A person's own token.
+      // With `GITEA_TOKEN` a person asks with his own rights.
       const inside = fromWithin(flagValue('argocdNamespace', flags, io));
       if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
         io.err(`Gitea tells owners only. Who is none asks with the token of the installation. ${inside}\n\n`);
@@ -52,9 +52,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
     const conflictingFlag = exitCode ? '--exit-code' : request.format === 'json' && '-o json';
     const message = `read --watch: it does not go with ${conflictingFlag}, because it never ends by itself. Leave one of them out.`;
     if (conflictingFlag) throw new Failure('GR-FLAG-19', 2, message);
-    return await watch(async () => (await once()).text, io);
+    return await watch(async () => (await answerNow()).text, io);
   }
-  const { text, isUnserved } = await once();
+  const { text, isUnserved } = await answerNow();
   io.out(text);
   return isUnserved && exitCode ? 4 : 0;
 }

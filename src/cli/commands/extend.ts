@@ -43,22 +43,14 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
   try {
     for (let tries = 1; ; tries += 1) {
       const job = await findRunnerJob(client, request.namespace, request.name, deadline);
-      const endedAtMs = keptSince(job);
       // The cluster's clock counts, not that of a laptop.
       const nowMs = request.now() + (clocks.boundsFor(client.origin)?.leastMs ?? 0);
-      const mostMs = endedAtMs + LONGEST_KEEP_MS;
-      const untilMs = Math.floor(Math.min(nowMs + request.forMs, mostMs) / 1000) * 1000;
-      const { keepUntilMs = 0, extendUntilMs = 0 } = job.live;
-      // End of the stay without this command.
-      const standsMs = Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
-      const stays = (toMs: number, word = ''): string => {
-        const end = Math.min(toMs, mostMs);
-        const isLongest = end >= Math.floor(mostMs / 1000) * 1000;
-        const longest = isLongest ? ' It is the longest stay: 24 hours after the failure.' : '';
-        return `job/${job.live.name} ${word}stays until ${timeText(end)} (${duration(end - nowMs)}).${longest}`;
-      };
-      if (untilMs <= standsMs) return stays(standsMs, 'already ');
-      if (await writeExtension(client, job, timeText(untilMs), deadline)) return stays(untilMs);
+      const mostMs = keptSince(job) + LONGEST_KEEP_MS;
+      const untilMs = wholeSeconds(Math.min(nowMs + request.forMs, mostMs));
+      const standsMs = endWithout(job);
+      if (untilMs <= standsMs) return stayText(job, 'already stays', Math.min(standsMs, mostMs), { nowMs, mostMs });
+      if (await writeExtension(client, job, timeText(untilMs), deadline))
+        return stayText(job, 'stays', untilMs, { nowMs, mostMs });
       if (tries < TRIES) continue;
       const message = `extend Job ${job.live.name} of namespace ${request.namespace}: it was changed ${TRIES} times while it was written. Try again.`;
       throw new Failure('GR-EXTEND-04', 1, message);
@@ -66,6 +58,25 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
   } finally {
     await client.close();
   }
+}
+
+/** Returns when the stay of the runner ends without this command. */
+function endWithout({ live: { keepUntilMs = 0, extendUntilMs = 0 } }: NamedJob): number {
+  return Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
+}
+
+function stayText(
+  { live: { name } }: NamedJob,
+  verb: 'stays' | 'already stays',
+  endMs: number,
+  { nowMs, mostMs }: Readonly<Record<'nowMs' | 'mostMs', number>>,
+): string {
+  const longest = endMs >= wholeSeconds(mostMs) ? ' It is the longest stay: 24 hours after the failure.' : '';
+  return `job/${name} ${verb} until ${timeText(endMs)} (${duration(endMs - nowMs)}).${longest}`;
+}
+
+function wholeSeconds(timeMs: number): number {
+  return Math.floor(timeMs / 1000) * 1000;
 }
 
 /** Returns when the runner's CI job failed. @throws Failure exit 2: the runner does not wait */

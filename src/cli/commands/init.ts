@@ -29,32 +29,36 @@ export async function init(
       problems.length === 1 ? `init: ${problems[0]}.` : ['init:', ...problems.map((each) => `  ${each}.`)].join('\n'),
     );
   const files = filesOf(answers);
+  const names = Object.keys(files);
   const root = resolve(io.cwd, folder);
   const force = flagValue('force', flags, io);
-  refuseLinks(folder, root, Object.keys(files));
-  const existingFiles = Object.keys(files).filter((name) => existsSync(join(root, name)));
-  if (existingFiles.length > 0 && !force) {
-    const message = `init: ${existingFiles.join(', ')} in ${folder}: there already. --force writes over ${existingFiles.length === 1 ? 'it' : 'them'}.`;
+  refuseLinks(folder, root, names);
+  const existing = names.filter((name) => existsSync(join(root, name)));
+  if (existing.length > 0 && !force) {
+    const message = `init: ${existing.join(', ')} in ${folder}: there already. --force writes over ${existing.length === 1 ? 'it' : 'them'}.`;
     throw new Failure('GR-INIT-04', 2, message);
   }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
   for (const warning of await oddAnswers(answers)) io.err(`warning: ${printable(warning)}.\n`);
-  const { group, path, registration, secretTool } = answers;
-  const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
-  io.out(`Written to ${folder}:
-${Object.keys(files)
-  .map((name) => `  ${name}`)
-  .join('\n')}
+  io.out(nextSteps(folder, root !== resolve(io.cwd), names, answers));
+  return 0;
+}
 
-Next${root === resolve(io.cwd) ? '' : `, in ${folder}`}:
+function nextSteps(folder: string, isElsewhere: boolean, names: readonly string[], answers: Answers): string {
+  const { group, path, registration, secretTool } = answers;
+  const ofServe = `\n     Let serve create the Secrets of runners:\n     ${manual('install.md#runners-that-serve-registers')}`;
+  const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
+  return `Written to ${folder}:
+${names.map((name) => `  ${name}`).join('\n')}
+
+Next${isElsewhere ? `, in ${folder}` : ''}:
   1. Install into Argo CD, if that is not done: step 1 of
-     ${manual('install.md#install-three-steps')}${registration === 'pod' ? '' : `\n     Let serve create the Secrets of runners:\n     ${manual('install.md#runners-that-serve-registers')}`}
+     ${manual('install.md#install-three-steps')}${registration === 'pod' ? '' : ofServe}
   2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
   3. kubectl apply -f argocd/application.yaml
   4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.
   5. gitea-runners explain                                  says what happens to each job
-`);
-  return 0;
+`;
 }
 
 /** Runs a command that asks on a terminal before it writes. @returns 130 when the person ends it with Ctrl-C or Ctrl-D */

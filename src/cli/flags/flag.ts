@@ -23,7 +23,6 @@ export type CommandName = (typeof COMMANDS)[number];
 
 /** A flag, e.g. `secretsDir`: on the command line `--secrets-dir`, in the environment `GITEA_RUNNERS_SECRETS_DIR`. */
 export interface Flag {
-  /** The commands that have it. */
   readonly commands: readonly CommandName[];
   /** Short form with its dash, e.g. `-v`. */
   readonly short?: string;
@@ -70,7 +69,6 @@ export function namesOf(name: string): string {
   return `${longName(name)} (${variableOf(name)})`;
 }
 
-/** Text of a flag in `--help` of a command. */
 export function helpOf({ help, helpIn }: Flag, command: CommandName): string {
   return helpIn?.[command] ?? help;
 }

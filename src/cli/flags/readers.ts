@@ -87,7 +87,6 @@ export function durationMs(text: string): number {
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS], 0);
 }
 
-/** Reads a duration. Returns ms. */
 function timeUpTo(mostMs: number, form: RegExp, must: string): Reader<number> {
   const isInRange = (ms: number) => ms > 0 && ms <= mostMs;
   return reader('GR-FLAG-02', must, (text) =>
@@ -188,9 +187,7 @@ export const readStates = reader('GR-FLAG-18', STATES, (text): readonly JobState
   return listedStates.length > 0 && states.length === new Set(listedStates).size ? states : undefined;
 });
 
-/** Most attributes of a process. More are refused. */
 export const MOST_ATTRIBUTES = 32;
-/** Most characters of a key or value. A longer one is refused. */
 const LONGEST_ATTRIBUTE = 255;
 
 const ATTRIBUTES = `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`;

@@ -41,7 +41,6 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode, regist
   };
 }
 
-/** The file with the RunnerGroup. */
 export function groupText(answers: Answers): string {
   return `# Goes into the repository of the Application. All fields: ${manual('runnergroup.md')}\n# Who registers the runners: ${manual('registration.md')}\n${yamlText(manifestFrom(answers))}`;
 }

@@ -222,7 +222,6 @@ export type Reads = {
   readonly [K in keyof typeof READS]: (typeof READS)[K] extends Read<infer T> ? SeenOrNot<T> : never;
 };
 
-/** Reads the object of a row of `READS`. */
 export async function readOne<T>(reader: ClusterReader, { path, query, shape }: Read<T>): Promise<SeenOrNot<T>> {
   return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape, query);
 }
@@ -237,7 +236,6 @@ export async function readAt<T>(
   return shaped(shape, await readObject(reader, { path, query }));
 }
 
-/** Reads the objects of all rows, at the same time. */
 export async function readAll(reader: ClusterReader): Promise<Reads> {
   const rows = Object.entries(READS).map(async ([name, read]) => [name, await readOne<unknown>(reader, read)] as const);
   return Object.fromEntries(await Promise.all(rows)) as unknown as Reads;
@@ -248,7 +246,6 @@ export function secretValue(secret: WithData, key: string): string {
   return rawValue(secret, key).trim();
 }
 
-/** A key of a Secret as it is. */
 export function rawValue({ data }: WithData, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64').toString();
 }

@@ -51,7 +51,6 @@ function applicationOfObject(object: RunnerGroupObject, argocdNamespace: string)
   return made && keyText({ namespace: made.namespace ?? argocdNamespace, name: made.name });
 }
 
-/** The Application that made the object. */
 export function madeBy({ metadata }: RunnerGroupObject): ApplicationRef | undefined {
   const { namespace, name, annotations } = metadata;
   return applicationOf(annotations?.[TRACKING_ID], { group: API_GROUP, kind: KIND, namespace, name });

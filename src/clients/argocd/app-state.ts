@@ -19,7 +19,7 @@ const SKIPPED = 'Skipped';
 const DELETING = 'Deleting';
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
-const LONGEST_MESSAGE = 600;
+const LONGEST_OF_ARGOCD = 600;
 /** Most characters of a word such as a phase or a type. A longer one is cut in the middle. */
 const LONGEST_WORD = 60;
 /** Most warnings that are shown, one of each kind first: Argo CD has one for each object that it leaves out. */
@@ -186,7 +186,7 @@ function toOperation(operation: OperationJson) {
   const { phase, startedAt: startedAtMs } = operation;
   return {
     phase: oneLine(phase, LONGEST_WORD),
-    message: oneLine(operationText(operation), LONGEST_MESSAGE),
+    message: oneLine(operationText(operation), LONGEST_OF_ARGOCD),
     ...(startedAtMs != null && { startedAtMs }),
   };
 }
@@ -270,7 +270,7 @@ function toError({ type, message }: AppCondition) {
     /** `ComparisonError`, `InvalidSpecError`, `SyncError` or another type of Argo CD, or `SKIPPED` or `DELETING`. */
     type: oneLine(type, LONGEST_WORD),
     /** One line. The output of a plugin is at its end. */
-    message: oneLine(unwrapped(message), LONGEST_MESSAGE),
+    message: oneLine(unwrapped(message), LONGEST_OF_ARGOCD),
     /** True if nothing may be synced, because the last comparison cannot be trusted. Other errors tell of the past. */
     stops: STOPPING.has(type),
   };

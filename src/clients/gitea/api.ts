@@ -170,32 +170,32 @@ export function requestTo(
   const url = new URL(`${giteaBase(base)}/api/v1${path}`);
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
   for (const [name, value] of query) url.searchParams.append(name, value);
-  const askedPlace = placeIn(path);
-  const placeOf = ({ pathname }: URL) => placeIn(pathname.replace(/^.*?\/api\/v1(?=\/)/, ''));
+  const asked = placeIn(path);
   const mayLeadTo = (to: URL, from: URL, status: number): boolean => {
-    const redirectPlace = askedPlace && placeOf(to);
-    if (redirectPlace?.kind === 'repos' && status !== OWNER_RENAMED)
-      refuseTransfer({ what, method, url }, placeOf(from)?.name, redirectPlace.name, token);
-    if (redirectPlace) names?.set(askedPlace.name, redirectPlace.name);
-    return token.covers(to) && redirectPlace?.kind === askedPlace?.kind && redirectPlace?.rest === askedPlace?.rest;
+    if (!asked) return token.covers(to);
+    const place = placeAt(to);
+    if (!place) return false;
+    if (place.kind === 'repos' && status !== OWNER_RENAMED)
+      refuseTransfer({ what, method, url }, placeAt(from)?.name ?? '', place.name, token);
+    names?.set(asked.name, place.name);
+    return token.covers(to) && place.kind === asked.kind && place.rest === asked.rest;
   };
-  return {
-    what,
-    method,
-    url,
-    authorization: (to) => token.headerFor(to),
-    mayLeadTo,
-    repeats: askedPlace !== undefined,
-  };
+  const authorization = (to: URL) => token.headerFor(to);
+  return { what, method, url, authorization, mayLeadTo, repeats: asked !== undefined };
+}
+
+function placeAt({ pathname }: URL) {
+  return placeIn(pathname.replace(/^.*?\/api\/v1(?=\/)/, ''));
 }
 
 /** Redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
 const OWNER_RENAMED = 307;
 
 /** Refuses a repository that moved to an owner for whom the policy allows nothing. @throws Failure exit 3 */
-function refuseTransfer(request: Parameters<typeof failure>[0], from = '', to: string, { reach }: Token): void {
-  const [[before], [owner = '', repo = '']] = [from.toLowerCase().split('/'), to.split('/')];
-  if (before === owner.toLowerCase() || !reach || reach.covers(owner, repo)) return;
+function refuseTransfer(request: Parameters<typeof failure>[0], from: string, to: string, { reach }: Token): void {
+  const [formerOwner] = from.toLowerCase().split('/');
+  const [owner = '', repo = ''] = to.split('/');
+  if (formerOwner === owner.toLowerCase() || !reach || reach.covers(owner, repo)) return;
   const received = `the repository is ${to} now, and the policy does not allow this namespace to serve ${owner}`;
   const remedy = `Remove the RunnerGroup, or ask for repo:${to} to be allowed`;
   const { message } = failure(request, 'GR-POLICY-06', received, remedy);

@@ -43,7 +43,6 @@ export function orgLevel(org: string): Level {
   return level(`org ${org}`, `/orgs/${segment(org)}`, missing, rights);
 }
 
-/** The level of the token's own user. */
 export function ownUserLevel(user: string): Level {
   return level(`user ${user}`, '/user', 'Check spec.gitea.url', { scope: 'scope read:user without public-only' });
 }
@@ -59,7 +58,6 @@ export function repoLevel(owner: string, repo: string): Level {
   );
 }
 
-/** The level of `owner/name`. */
 export function levelOfRepository(repository: string): Level {
   const [owner = '', name = ''] = repository.split('/');
   return repoLevel(owner, name);

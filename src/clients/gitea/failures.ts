@@ -21,7 +21,6 @@ export interface Rights {
 
 /** Remedies for an endpoint to which Gitea gives no access. */
 export interface AccessHints {
-  /** Rights to check after a 403. */
   readonly rights: Rights;
   /** Things to check after a 404. */
   readonly missing: string;

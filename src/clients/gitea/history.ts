@@ -42,7 +42,6 @@ const Row = EndedJobRow.extend({
   completed_at: time,
 });
 
-/** The history of one scope. */
 export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>>;
 
 interface HistoryRequest extends Period {

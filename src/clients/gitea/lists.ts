@@ -153,7 +153,6 @@ async function withEnd<T>(api: GiteaApi, reading: Reading<T>, pages: readonly Li
   return endIsOpen(pages) ? [...pages, await readPage(api, reading, pages.length + 1)] : pages;
 }
 
-/** Adds the number of a page and its size to a question. */
 export function pageOf(question: Question, page: number, rows = PAGE_LIMIT): Question {
   return { ...question, query: [...(question.query ?? []), ['limit', String(rows)], ['page', String(page)]] };
 }

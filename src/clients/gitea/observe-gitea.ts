@@ -64,10 +64,8 @@ export interface ObserveOptions
   readonly needsRows?: () => Promise<boolean>;
   /** Asked when runners are read. Their rows stand in lists of their own (bound-rows.ts). */
   readonly boundRunners?: () => Promise<readonly BoundRunner[]>;
-  /** Bytes that the look at a target may keep. Default: by `memory`. */
-  readonly bytes?: number;
   /** Kept by a process that looks again and again. Default: these targets share it as if one namespace had them. */
-  readonly memory?: LookMemory;
+  readonly memory?: Pick<LookMemory, 'begin'>;
   /** `GiteaAccess.careful`. */
   readonly careful?: boolean | 'once';
   /** `HttpRequest.queue` of all its requests. Default: the target's key. */
@@ -109,7 +107,7 @@ export async function observeEach(
       (otherTarget) => otherTarget === target || new URL(otherTarget.url).origin !== origin,
     );
     const room = memory.begin(key);
-    const shelf = new Shelf(options.bytes ?? room, labels);
+    const shelf = new Shelf(room, labels);
     const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
     const api = new GiteaApi(access);
     const look = await lookAt(api, target, options, furtherPages).catch((error: unknown) => {

@@ -23,7 +23,6 @@ const HookRow = z.object({
 });
 const RepoRow = z.object({ full_name: z.string(), has_actions: z.boolean() });
 
-/** Reads the webhooks of a level. @throws Failure */
 export async function readHooks(api: GiteaApi, level: Level) {
   const question = { ...level.runners, what: `list the webhooks of ${level.name}`, path: `${level.root}/hooks` };
   const rows = await readPages(api, question, HookRow);

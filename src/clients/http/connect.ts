@@ -20,7 +20,6 @@ export function connectTo(origin: string, options: ConnectOptions & { readonly p
   });
 }
 
-/** Connections to an origin through a proxy. */
 export function proxiedWire(origin: string, options: ConnectOptions & { readonly proxy: URL }): Wire {
   const dispatcher = connectTo(origin, options);
   return {

@@ -20,7 +20,6 @@ export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
 
-/** Place of a runner, for people. */
 export interface RunnerPlace {
   readonly pod: string;
   /** Node of the pod. Absent: none yet. */
@@ -54,7 +53,7 @@ export function podStep(pod: KubePod): PodStep {
 }
 
 /** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
-const LONGEST_MESSAGE = 300;
+const LONGEST_OF_KUBERNETES = 300;
 
 /** The kubelet's words for a container that it cannot start (1.37: images/types.go, sync_result.go, cri-api). */
 const CANNOT_START = wordSet(
@@ -157,32 +156,40 @@ const AROUND =
  * are pulled only after volumes and network are ready (`PodReadyToStartContainers`), and a kubelet reports at once.
  */
 function troubleOfStandstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
-  const inits = pod.status?.initContainerStatuses ?? [];
-  const sidecars = sidecarsOf(pod);
+  const { conditions, containerStatuses, initContainerStatuses } = pod.status ?? {};
+  const inits = initContainerStatuses ?? [];
   const begun = inits.filter(({ state }) => state?.running || state?.terminated);
-  const runs = begun.find(({ name, state, started }) => state?.running && !(sidecars.has(name) && started !== false));
-  const waitingContainer = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
-  const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
-  const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
-  const { message: waitingMessage, reason = 'ContainerCreating' } = waitingContainer?.state?.waiting ?? {};
-  const notStarted = `no container has started${isReady === 'True' ? ', and its network is ready' : ''}`;
-  const ours = begun.length === 0 ? notStarted : `container ${waitingContainer?.name} has not started`;
+  const waiting = [...inits, ...(containerStatuses ?? [])].find(({ state }) => state?.waiting);
+  const isReady = conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
+  const noneStarted = `no container has started${isReady === 'True' ? ', and its network is ready' : ''}`;
+  const notStarted = begun.length === 0 ? noneStarted : `container ${waiting?.name} has not started`;
+  const { message, reason } = waiting?.state?.waiting ?? {};
   // The reason may be a word that is unknown here.
-  const message = waitingMessage ? `${ours}: ${waitingMessage}` : ours;
-  const runningText = (name: string): string =>
-    sidecars.has(name)
-      ? `sidecar ${name} runs and has not started yet, and ${waitingContainer?.name ?? 'the runner'} waits for it`
-      : `init container ${name} has not ended`;
+  const ofWaiting = troubleOf(reason ?? 'ContainerCreating', message ? `${notStarted}: ${message}` : notStarted);
+  const isOfNode = begun.length === 0 && (isReady === 'False' || !waiting);
+  const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
   return {
     trouble: {
-      ...(runs === undefined
-        ? troubleOf(reason ?? 'ContainerCreating', message)
-        : { ...troubleOf('InitContainerRunning', runningText(runs.name)), container: runs.name }),
+      ...(troubleOfRunningInit(pod, waiting?.name) ?? ofWaiting),
       node: printable(node),
-      ...(begun.length === 0 && (isReady === 'False' || !waitingContainer) && { ofNode: true }),
+      ...(isOfNode && { ofNode: true }),
     },
     stillSinceMs: Math.max(scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp, ...timesMs),
   };
+}
+
+/** A sidecar holds the others up only until it has started. */
+function troubleOfRunningInit(pod: KubePod, next = 'the runner'): PodTrouble | undefined {
+  const sidecars = sidecarsOf(pod);
+  const running = pod.status?.initContainerStatuses?.find(
+    ({ name, state, started }) => state?.running && !(sidecars.has(name) && started !== false),
+  );
+  if (!running) return undefined;
+  const { name } = running;
+  const message = sidecars.has(name)
+    ? `sidecar ${name} runs and has not started yet, and ${next} waits for it`
+    : `init container ${name} has not ended`;
+  return { ...troubleOf('InitContainerRunning', message), container: name };
 }
 
 /** A Job that is held, for example by Kueue. No pod is created until somebody lets it start. */
@@ -282,7 +289,7 @@ export function endOfSidecar(pod: KubePod): PodTrouble | undefined {
 }
 
 function troubleOf(reason: string, message: string | null | undefined): PodTrouble {
-  const text = oneLine(message ?? '', LONGEST_MESSAGE);
+  const text = oneLine(message ?? '', LONGEST_OF_KUBERNETES);
   return { reason: printable(reason), ...(text !== '' && { message: text }) };
 }
 
@@ -411,7 +418,7 @@ function endOfPod(pod: KubePod): PodEnd | undefined {
 function messageOfEnd(pods: readonly KubePod[]): string | undefined {
   const messages = pods.flatMap((pod) => [pod.status?.message, conditionMet(pod, 'DisruptionTarget')?.message]);
   const message = messages.find((each) => each != null && each !== '');
-  return message == null ? undefined : oneLine(message, LONGEST_MESSAGE);
+  return message == null ? undefined : oneLine(message, LONGEST_OF_KUBERNETES);
 }
 
 /** Returns who deletes a pod, in Kubernetes' words. Undefined: it does not say. */

@@ -73,7 +73,6 @@ function heldBy(identity: string, before: LeaseObject | undefined, now: string, 
   };
 }
 
-/** The requests about one Lease. */
 function leaseRequests(client: KubeApi, namespace: string, name: string) {
   const list = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   const questionTo = (verb: 'read' | 'create' | 'update'): KubeQuestion => ({

@@ -87,7 +87,6 @@ async function observeNamespace(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Pods by the uid of the Job that made them. */
 export function podsByJob(pods: Iterable<KubePod>): ReadonlyMap<string, readonly KubePod[]> {
   return groupBy(pods, (pod) => jobOf(pod)?.uid);
 }

@@ -36,7 +36,6 @@ export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>;
 const REQUEST_MS = 5000;
 /** Time limit of the headers, ms. It also ends a connection that sends no byte. */
 const HEADERS_MS = 2000;
-/** How long an idle connection is kept, ms. */
 const KEEP_ALIVE_MS = 5000;
 /** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
 const CONNECTIONS = { total: 2048, perAddress: 1024 };

@@ -41,7 +41,6 @@ const STRETCH = 1.5;
 const LONGEST_MS = 60_000;
 /** First pause after Gitea has refused the token, ms. Another token is another target (targets.ts). */
 const REFUSED_MS = 30_000;
-/** Longest pause after failed looks, ms. It doubles up to here. */
 const LONGEST_BACK_OFF_MS = 300_000;
 /** A pause between looks that fail is up to a quarter shorter, by chance. */
 const BACK_OFF_JITTER = 0.25;

@@ -75,26 +75,23 @@ export function budgetTurns(queue: WorkQueue, clock: Clock) {
     width: Number.POSITIVE_INFINITY,
     deadlineMs: 1_000,
     run: async (key) => {
-      waiting.get(key)?.go();
+      const visit = waiting.get(key);
+      visit?.budget.spend(visit.queue, 1);
+      visit?.go();
       return undefined;
     },
   });
 
   const wait = async (visit: Visit, signal?: AbortSignal): Promise<void> => {
+    if (isClosed) throw new Error('closed');
     count += 1;
     const key = String(count);
-    const turn = new Promise<void>((resolve, stop) => {
-      const go = (): void => {
-        visit.budget.spend(visit.queue, 1);
-        resolve();
-      };
-      waiting.set(key, { ...visit, go, stop });
-      signal?.addEventListener('abort', () => stop(signal.reason), { once: true });
-      if (isClosed) stop(new Error('closed'));
-    });
-    line.add(key);
     try {
-      await turn;
+      await new Promise<void>((go, stop) => {
+        waiting.set(key, { ...visit, go, stop });
+        signal?.addEventListener('abort', () => stop(signal.reason), { once: true });
+        line.add(key);
+      });
     } finally {
       waiting.delete(key);
       line.set(key, undefined);
@@ -124,11 +121,11 @@ export function budgetTurns(queue: WorkQueue, clock: Clock) {
 }
 
 function sharesOf(namespacesOf: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, number> {
-  const targets = groupBySeveral([...namespacesOf], ([, namespaces]) => [...namespaces]);
-  const shareIn = (namespace: string): number =>
-    (1 - BACKGROUND_SHARE) / (targets.size * (targets.get(namespace)?.length ?? 1));
-  const ofTargets = [...namespacesOf].map(
-    ([key, namespaces]) => [key, [...namespaces].reduce((sum, name) => sum + shareIn(name), 0)] as const,
-  );
-  return new Map([[BACKGROUND, BACKGROUND_SHARE], ...ofTargets]);
+  const shares = new Map([[BACKGROUND, BACKGROUND_SHARE]]);
+  const targetsIn = groupBySeveral([...namespacesOf], ([, namespaces]) => [...namespaces]);
+  for (const targets of targetsIn.values()) {
+    const share = (1 - BACKGROUND_SHARE) / (targetsIn.size * targets.length);
+    for (const [key] of targets) shares.set(key, (shares.get(key) ?? 0) + share);
+  }
+  return shares;
 }

@@ -52,7 +52,6 @@ type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganSteadyM
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
-  /** True while a pod of the Job of this name is there. */
   readonly hasPod: (name: string) => boolean;
   /** Returns who reported the end of the runner with this name. */
   readonly endToldBy: (name: string) => EndToldBy | undefined;

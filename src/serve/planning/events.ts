@@ -184,7 +184,6 @@ type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 export type Subscriber = (event: ServeEvent) => void;
 export type Tell = Subscriber;
 
-/** Handlers of a subscriber, by kind of event. */
 type Handlers = { readonly [Is in ServeEvent['is']]?: (event: EventOf<Is>) => void };
 
 export function subscriberOf(handlers: Handlers): Subscriber {

@@ -24,7 +24,6 @@ export function countsOf(plan: Plan, group: RunnerGroup) {
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
     queued: groupJobs.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
-    /** Jobs that are held back, by reason. */
     held: Object.fromEntries(BY_GROUPS.map((each) => [each, heldBy(each)])) as HeldCounts,
     /** The first limit besides the cap that holds a job back. */
     ...(limit && { limit }),

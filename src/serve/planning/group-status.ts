@@ -23,7 +23,6 @@ export interface GroupFacts {
   /** True if the policy causes the problem, and not the spec. */
   readonly isDenied?: boolean | undefined;
   readonly refusal?: Failure;
-  /** Warnings of the policy. */
   readonly warnings?: readonly Denial[];
   /**
    * True or a string if the group is suspended. A string: it is suspended in the cluster, with the text written there.
@@ -86,8 +85,7 @@ const UNMANAGED =
   'No Argo CD Application manages this object: it has neither the annotation argocd.argoproj.io/tracking-id nor the label by which Argo CD may track (app.kubernetes.io/instance, or that of GITEA_RUNNERS_TRACKING_LABEL). So it gets no runners. Commit it to the repository of an Application.';
 const NOT_LOOKED_YET: Verdict = ['Unknown', 'NotLookedYet', 'Gitea was not looked at yet.'];
 const NOT_PLANNED: Verdict = ['Unknown', 'NotPlanned', 'Nothing was planned.'];
-/** Most characters of a message in the status. A longer one is cut. */
-const LONGEST_MESSAGE = 1_000;
+const LONGEST_IN_STATUS = 1_000;
 /** Runners that stay for a look and are named. `debuggingRunners` counts them all. */
 const MOST_DEBUGGING = 20;
 /** Most causes in a message. The rest is counted. */
@@ -114,7 +112,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     ...((unregistered.length > 0 || old?.unregistered) && {
       unregistered: unregistered.map(([at, failure]) => ({
         at,
-        message: failureText(failure).slice(0, LONGEST_MESSAGE),
+        message: failureText(failure).slice(0, LONGEST_IN_STATUS),
       })),
     }),
     conditions: Object.entries(CONDITIONS).flatMap(([type, judge]) => {
@@ -123,7 +121,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
       const [status, reason, message] = verdict;
       const before = old?.conditions?.find((each) => each.type === type);
       const lastTransitionTime = before?.status === status ? before.lastTransitionTime : timeText(nowMs);
-      return [{ type, status, reason, message: message.slice(0, LONGEST_MESSAGE), lastTransitionTime, ...observed }];
+      return [{ type, status, reason, message: message.slice(0, LONGEST_IN_STATUS), lastTransitionTime, ...observed }];
     }),
   };
 }

@@ -48,7 +48,6 @@ export interface ReconcileInput {
   readonly instance: string;
   readonly snapshot: ClusterSnapshot;
   readonly targetOf: TargetOf;
-  /** Warnings of the policy. */
   readonly warningsOf?: ReadonlyMap<RunnerGroup, readonly Denial[]>;
   /** The last look at each target, by its key. */
   readonly observations: ReadonlyMap<string, Observation>;
@@ -115,7 +114,6 @@ export function seenGroups(
   return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), lookKey, look }));
 }
 
-/** Returns the cluster as its watches show it. */
 export function watchedCluster(origin: string, runners: readonly LiveRunner[], nowMs: number): PlanInput['cluster'] {
   return { origin, jobs: runners.map(({ job }) => job), listedAtMs: nowMs - WATCH_LAG_MS };
 }

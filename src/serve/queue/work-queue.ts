@@ -87,7 +87,6 @@ interface Run {
 const NEVER = Number.POSITIVE_INFINITY;
 /** Pause after the first failure, ms. It is doubled with each further failure. */
 const FIRST_BACK_OFF_MS = 1_000;
-/** Longest pause after failures, ms. */
 const LONGEST_BACK_OFF_MS = 60_000;
 /** Most lanes whose last turn is remembered. Lanes within their gap are always remembered. */
 const MOST_TURNS = 1_000;

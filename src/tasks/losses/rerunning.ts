@@ -150,7 +150,6 @@ type LostRun = ReturnType<typeof lostRuns>[number];
 const LOSS_EXPIRES_MS = 24 * 3_600_000;
 /** First pause while other jobs of the run still run, ms. It is doubled with each visit. */
 const FIRST_PAUSE_MS = 15_000;
-/** Longest pause between two visits of a run, ms. */
 const LONGEST_PAUSE_MS = 300_000;
 
 /** `key`: the same while any of its jobs is lost. */

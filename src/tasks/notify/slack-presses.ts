@@ -116,7 +116,6 @@ interface ConnectionOptions extends Pick<ReceiverContext, 'clock' | 'env' | 'ran
 
 /** Time limit until Slack greets on a new connection, ms. Then the connection has failed. */
 const OPEN_MS = 10_000;
-/** Longest pause before a new connection, ms. */
 const LONGEST_PAUSE_MS = 300_000;
 /** Pauses are up to a quarter shorter, by chance. */
 const JITTER = 0.25;

@@ -63,7 +63,6 @@ async function readSignerOf(file: string, url: string): Promise<string> {
   throw unusableFile(file, `no line is for ${new URL(url).origin}. ${remedy}`);
 }
 
-/** @param secret absent: not signed. */
 function signedBody({ keptUntilMs, ...notice }: JobNotice, nowMs: number, secret: string | undefined) {
   const { attempt, gitea, jobId } = notice;
   const kept = keptUntilMs !== undefined && { keptUntil: timeText(keptUntilMs) };

@@ -5,7 +5,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
 import { toPlanned } from '../../plan/plan-groups.ts';
-import type { RunnerDecision } from '../../planner/decisions.ts';
+import type { Plan, RunnerDecision } from '../../planner/decisions.ts';
 import { choosersFinder } from '../../planner/owners.ts';
 import { ownerOf } from '../../planner/repositories.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
@@ -32,8 +32,8 @@ export interface Wish {
   /** Uid of the runner's Job. Empty: it has none. */
   readonly uid: string;
   readonly object: LiveGroup['object'];
-  /** The runner's group, or the size of the group that it belongs to. */
   readonly group: RunnerGroup;
+  /** The size of `group` that the runner belongs to. Without sizes: `group`. */
   readonly own: RunnerGroup;
   readonly target: GiteaTarget | Failure | undefined;
   /** The name that Gitea has for the scope of its group now. */
@@ -60,25 +60,37 @@ export function wishesOf(
     if (planning.is !== 'planned') continue;
     const members = new Map(groups.map(({ live }) => [live.key, live] as const));
     const missing = new Set(difference.missing);
-    const renamed = new Map(planning.plan.groups.map(({ group, renamedTo }) => [keyText(group), renamedTo]));
+    const namesNow = namesNowIn(planning.plan);
     for (const decision of planning.plan.runners) {
       const key = keyOfDecision(decision);
       const live = liveOf.get(key);
-      const member = members.get(keyText(decision.group));
-      const { registeredAt: level, size } = decision.emit ? decision : { ...live?.job };
-      if (!member?.group || level === undefined || !(live || missing.has(key)) || waitsInQueue(decision, live))
-        continue;
-      const { group, object } = member;
+      const groupKey = keyText(decision.group);
+      const { group, object } = members.get(groupKey) ?? {};
+      const { registeredAt: at, size } = decision.emit ? decision : { ...live?.job };
+      const isThere = live !== undefined || missing.has(key);
+      if (!group || !object || at === undefined || !isThere || waitsInQueue(decision, live)) continue;
       const uid = live?.uid ?? '';
       const isFree = !isTaken(key, uid);
       if (!live && !isFree) continue;
-      const groupOfSize = withSizes(group).find((each) => each.size?.name === size) ?? group;
-      const around = { runner: decision.runner, at: level, uid, object, group, own: groupOfSize };
-      const renamedTo = renamed.get(keyText(decision.group));
-      wishes.set(key, { ...around, is: stateOf(decision, live, isFree), target: targetOf.get(group), renamedTo });
+      wishes.set(key, {
+        is: stateOf(decision, live, isFree),
+        runner: decision.runner,
+        at,
+        uid,
+        object,
+        group,
+        own: withSizes(group).find((each) => each.size?.name === size) ?? group,
+        target: targetOf.get(group),
+        renamedTo: namesNow.get(groupKey),
+      });
     }
   }
   return wishes;
+}
+
+/** Returns the names that Gitea has for the scopes of groups now, by key of the group. */
+function namesNowIn({ groups }: Plan): ReadonlyMap<string, string | undefined> {
+  return new Map(groups.map(({ group, renamedTo }) => [keyText(group), renamedTo]));
 }
 
 /** True while Kueue holds the Job. That may take days, so its runner is registered when the Job may start. */
@@ -126,23 +138,30 @@ function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (nam
 /** Returns where an earlier leader may have registered bound runners of a group: repositories whose jobs were seen lately. */
 export function levelsSeen({ planning }: AppVerdict): (group: RunnerGroup) => readonly string[] {
   if (planning.is !== 'planned') return () => [];
-  const { groups, jobs } = planning.plan;
-  const nowOf = once(() => new Map(groups.map(({ group, renamedTo }) => [keyText(group), renamedTo])));
-  const names = once(() => {
-    const all = new Map(
-      jobs.map(({ job, origin }) => [`${origin} ${job.repository}`, { origin, name: job.repository }]),
-    );
-    return groupBySeveral([...all.values()], ({ origin, name }) => [origin, `${origin} ${ownerOf(name)}`]);
-  });
+  const { plan } = planning;
+  const namesNow = once(() => namesNowIn(plan));
+  const byOwner = once(() => repositoriesByOwner(plan));
   return (group) => {
     if (group.registration.for !== 'repository') return [];
-    const [origin, renamedTo, covers] = [group.giteaUrl, nowOf().get(keyText(group)), coverOf(group.scope)];
-    const owners = covers === undefined ? [] : [...new Set([covers, renamedTo ?? covers].map(ownerOf))];
-    const keys = covers === undefined ? [origin] : owners.map((owner) => `${origin} ${owner}`);
-    const rows = keys.flatMap((key) => names().get(key) ?? []);
-    return rows
-      .map(({ name }) => name)
+    const renamedTo = namesNow().get(keyText(group));
+    const covered = coverOf(group.scope);
+    const owners = covered === undefined ? [ANY_OWNER] : [covered, renamedTo ?? covered].map(ownerOf);
+    return [...new Set(owners)]
+      .flatMap((owner) => byOwner().get(`${group.giteaUrl} ${owner}`) ?? [])
+      .map(({ repository }) => repository)
       .filter(repositoriesOf(group, renamedTo))
-      .map((name) => `repo:${name}`);
+      .map((repository) => `repo:${repository}`);
   };
+}
+
+const ANY_OWNER = '';
+
+/** Returns the repositories of all jobs in the plan, each once, by Gitea and owner. */
+function repositoriesByOwner({ jobs }: Plan) {
+  const repositories = new Map(
+    jobs.map(({ job: { repository }, origin }) => [`${origin} ${repository}`, { origin, repository }]),
+  );
+  return groupBySeveral([...repositories.values()], ({ origin, repository }) =>
+    [ANY_OWNER, ownerOf(repository)].map((owner) => `${origin} ${owner}`),
+  );
 }

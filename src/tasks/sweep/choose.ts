@@ -26,7 +26,6 @@ export const VANISHED_APART_MS = 3_600_000;
 
 /** A group whose registrations may be swept; it need not exist any more. */
 export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> {
-  /** Base URL of its Gitea. */
   readonly giteaUrl: string;
   /** True if the row belongs to none of the given groups. */
   readonly vanished?: true;

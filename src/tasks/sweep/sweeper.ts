@@ -199,7 +199,6 @@ function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedR
   return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }
 
-/** Time between two passes, ms. */
 const PAUSE_MS = 60_000;
 /** A count costs each scope two or three requests. */
 const COUNT_PAUSE_MS = 600_000;

@@ -53,12 +53,10 @@ const MOST_FOLLOWED = 200;
 const BETWEEN_WORDS_MS = 120_000;
 /** Pause after a refusal, such as of a token without the scope, ms. No status of this scope is written in that time. */
 const REFUSED_MS = 600_000;
-/** Most tries of one status. */
 const MOST_TRIES = 3;
 const GONE = 'waits no more';
 /** Most characters of a job's name in the context. The rest is cut off. */
 const LONGEST_NAME = 100;
-/** Most characters of a status. The rest is cut off. */
 const LONGEST_TEXT = 200;
 
 /** @param timeoutMs for all requests about one job. */

@@ -18,7 +18,6 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { pause, systemClock } from '../../shared/clock.ts';
 import { isKept, SERVICE_NAME, type SpanData, type SpanSink, type TraceIds, type TracingSettings } from './span.ts';
 
-/** Bounds of memory and time for tracing. */
 export const TRACING_BOUNDS = {
   /** Spans that wait, those on their way included. Further ones are lost. */
   queue: 2_048,
@@ -29,7 +28,6 @@ export const TRACING_BOUNDS = {
   sendMs: 5_000,
   /** Time limit at the end of the process, ms. */
   closeMs: 500,
-  /** Characters of a value. */
   longestValue: 255,
 } as const;
 

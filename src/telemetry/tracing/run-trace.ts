@@ -23,7 +23,6 @@ type IsTraced = (group: { readonly namespace: string; readonly name: string }) =
 /** Sends the spans of a run that has printed its plan. Never rejects; ends after `ANSWER_MS`. @param isTraced `tracing` of a group. */
 export type EndTrace = (plan: Plan, isTraced: IsTraced) => Promise<void>;
 
-/** @param traceparent `TRACEPARENT` of the process. */
 export function openRunTrace(settings: TracingSettings, traceparent: string | undefined, now: () => number): EndTrace {
   const beganMs = now() - process.uptime() * 1000;
   const caller = readTraceparent(traceparent);

@@ -40,7 +40,6 @@ export function readTraceparent(text: string | undefined): (TraceIds & { readonl
 export interface SpanSink {
   /** Takes a root span with all below it. Returns at once. */
   readonly record: (root: SpanData, ids: TraceIds) => void;
-  /** Called when spans were lost. */
   onLost: (spans: number, reason: SpansLost) => void;
   /** Sends the rest within `TRACING_BOUNDS.closeMs`. False: the time was over, and a request may still be under way. */
   readonly close: () => Promise<boolean>;

@@ -4,7 +4,7 @@ import { LookMemory } from '../../../src/clients/gitea/bounds.ts';
 import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow, jobRows, runnerRow } from '../../support/gitea-stand-in.ts';
-import { ACME, idsOf, lookAt, OPTIONS, targetOf, upTo } from '../../support/looking.ts';
+import { ACME, idsOf, lookAt, memoryOf, OPTIONS, targetOf, upTo } from '../../support/looking.ts';
 
 const MIB = 1024 * 1024;
 const KNOWN = { labels: new Set(['linux', 'gpu']) };
@@ -12,7 +12,7 @@ const many = (id: number, count: number): string[] => upTo(count).map((label) =>
 
 async function lookFor(jobs: Parameters<typeof fakeGitea>[0], bytes?: number) {
   const gitea = await fakeGitea(jobs);
-  const options = { ...OPTIONS, ...(bytes !== undefined && { bytes }) };
+  const options = { ...OPTIONS, ...(bytes !== undefined && { memory: memoryOf(bytes) }) };
   const found = await observe([{ ...targetOf(gitea.url), ...KNOWN }], options);
   return found.get('look') ?? { jobs: [], runners: [] };
 }
@@ -103,13 +103,13 @@ test('a look counts each row once, however often its moving list is read', async
       return false;
     },
   });
-  const bytes = 100 * 1024;
+  const memory = memoryOf(100 * 1024);
   const whole = await fakeGitea({ jobs: jobRows(1, 246, 'in_progress') });
 
-  expect(idsOf(await lookAt(gitea.url, ACME, { bytes }))).toEqual(upTo(123));
+  expect(idsOf(await lookAt(gitea.url, ACME, { memory }))).toEqual(upTo(123));
   expect(readings).toBe(4);
   // Twice as many different rows have no room.
-  expect((await failureOf(lookAt(whole.url, ACME, { bytes }))).code).toBe('GR-GITEA-10');
+  expect((await failureOf(lookAt(whole.url, ACME, { memory }))).code).toBe('GR-GITEA-10');
 });
 
 describe('the memory of all looks', () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow, jobRows, json, runnerRow } from '../../support/gitea-stand-in.ts';
-import { ACME, lookAt, OPTIONS, targetOf } from '../../support/looking.ts';
+import { ACME, lookAt, memoryOf, OPTIONS, targetOf } from '../../support/looking.ts';
 
 const MANY = 100_000;
 const LABELS = new Set(['linux']);
@@ -56,7 +56,7 @@ test('blocked jobs of explain are cut, too, and nobody counts them', async () =>
 test('jobs for which the look has no room count as unread', async () => {
   const gitea = await fakeGitea({ jobs: jobRows(1, 2_000) });
 
-  const { jobs, unreadJobs } = await lookAt(gitea.url, ACME, { bytes: 512 * 1024 });
+  const { jobs, unreadJobs } = await lookAt(gitea.url, ACME, { memory: memoryOf(512 * 1024) });
 
   expect(jobs.length).toBeLessThan(1_000);
   expect(unreadJobs).toBe(2_000 - jobs.length);
