@@ -11,9 +11,7 @@ import { groupBy } from '../shared/keys.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
-/**
- * The look of each group, or why it has none: the policy denies it, or its token is missing or bound to another Gitea.
- */
+/** The look of each group, or why it has none: denied by the policy, or its token is missing or of another Gitea. */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
 /** Returns the looks, and the look of each group. @throws Failure if a token is missing or bound to another origin */

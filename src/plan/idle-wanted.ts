@@ -1,7 +1,4 @@
-/**
- * Calculates how many idle runners a group wants now: always, by the calendar, by demand. The planner gets the number.
- * Pure.
- */
+/** Calculates how many idle runners a group wants now: always, by the calendar, by demand. Pure. */
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { DAYS } from '../config/runnergroup/words.ts';
 import { memo } from '../planner/collections.ts';
@@ -23,9 +20,7 @@ const formatOf = memo((timeZone: string) => {
   });
 });
 
-/**
- * True within these hours, by the clocks of their zone. Hours that pass midnight belong to the day on which they begin.
- */
+/** True within these hours, by the clocks of their zone. Past midnight they belong to the day on which they begin. */
 function areOpen({ days, from, timeZone, to }: Hours, nowMs: number): boolean {
   const shown = formatOf(timeZone).formatToParts(nowMs);
   const parts = new Map(shown.map(({ type, value }) => [type, value]));

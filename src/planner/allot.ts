@@ -43,10 +43,7 @@ import { type GroupRunners, patienceMs, type Runner } from './runners.ts';
 
 /** The slots of one group: open limits, jobs and runners that count there. */
 export interface Allotment extends GroupRunners {
-  /**
-   * Its limits that are the same for all jobs, the cap first, less the slots of all jobs. Groups may share them. The last may be that of
-   * `limitsOfFree`.
-   */
+  /** Its limits that are the same for all jobs, the cap first, less the slots of all jobs. Groups may share them. */
   readonly limits: readonly Readonly<OpenLimit>[];
   /** Jobs that have a slot, first come first. */
   readonly jobs: readonly ReadyJob[];
@@ -247,10 +244,7 @@ function isLate({ live, group }: Runner, { nowMs }: Facts, times = 1): boolean {
   return nowMs - stillSinceMs >= (times === 0 ? pendingDeadlineMs : patienceMs(live, times * pendingDeadlineMs));
 }
 
-/**
- * Groups for whose slots jobs wait, and when the latest of these jobs became ready. A job that waits for others of its repository or branch
- * waits for none.
- */
+/** Groups for whose slots jobs wait, with when the latest became ready. Limits of repositories do not count here. */
 function groupsThatHoldBack({ waitsAt }: Allotted, { ownersOf, readySinceMs }: Facts): ReadonlyMap<Group, number> {
   const short = new Map<Group, number>();
   for (const [{ listed }, { limit }] of waitsAt) {

@@ -172,10 +172,7 @@ function elsewhereFinder(
   };
 }
 
-/**
- * Returns the page of a job. From Gitea 1.27 on, the page is made of ids that no other job has: a renamed repository
- * changes nothing.
- */
+/** Returns the page of a job. From Gitea 1.27 on it has only ids, so a renamed repository changes nothing. */
 export function pageOf({ url, runId, id }: ListedJob['job']): string {
   const ids = `/actions/runs/${runId}/jobs/${id}`;
   return url.endsWith(ids) ? ids : url;

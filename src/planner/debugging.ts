@@ -34,10 +34,7 @@ export interface Hold extends HeldUntil {
 
 interface Around {
   readonly nowMs: number;
-  /**
-   * True if the runner's pod has run the completed CI job, whatever Kubernetes shows: the kubelet reports a running pod
-   * up to a second late.
-   */
+  /** True if the pod has run the completed CI job: the kubelet reports a running pod up to a second late. */
   readonly hasWorked: boolean;
   /** True when Gitea lists any runner of the group. */
   readonly rowsAreSeen: () => boolean;
@@ -77,10 +74,7 @@ function printedEnd({ endedAtMs = Number.POSITIVE_INFINITY }: LiveJob, nowMs: nu
   return endedAtMs <= nowMs + END_AHEAD_MS ? endedAtMs : undefined;
 }
 
-/**
- * Returns the end that no manifest holds yet, in whole seconds as times are printed. Undefined while the pod may still
- * end by itself, and for a pod that had no CI job.
- */
+/** Returns the end that no manifest holds yet, in whole seconds. Undefined: the pod may yet end, or had no job. */
 function unprintedEnd(traces: RunnerTraces, around: Around): number | undefined {
   const { completed } = traces;
   const { nowMs } = around;

@@ -98,27 +98,15 @@ export type EmittedBecause =
   /** The runner was at work when its group moved to another Gitea or scope. Its Job stays until the pod ends. */
   | 'moved'
   | ServedBy
-  /**
-   * No job needs the runner. It is kept while CI goes on that it could have taken, until it is one spawn timeout old
-   * (docs/adr/0022).
-   */
+  /** No job needs the runner. It stays while CI goes on, at most one spawn timeout (docs/adr/0022). */
   | 'spare'
   /** No job needs the runner. It fills the pool of its group (`minIdleRunners`, docs/adr/0035). */
   | 'warm'
-  /**
-   * The pod is lost, but Gitea still shows the CI job in progress. The Job stays as a record and takes no slot
-   * (docs/adr/0003, 0021).
-   */
+  /** The pod is lost, but Gitea still shows the job in progress. A record without a slot (docs/adr/0003, 0021). */
   | 'lost'
-  /**
-   * A CI job names the runner, but this program did not create it: somebody else registered it under such a name. It is
-   * printed because of the doubt, and takes no slot.
-   */
+  /** A CI job names the runner, but somebody else registered it. It is printed because of the doubt, without a slot. */
   | 'foreign'
-  /**
-   * No job needs the runner, but its Job is still pinned, or belongs to another Application. The Job is printed once
-   * more, so that the sync after this one prunes it.
-   */
+  /** No job needs it, but its Job is pinned, or another Application's. It is printed once more, then pruned. */
   | 'unpinning'
   /** The Job failed. It stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
   | 'back-off-record'
@@ -131,10 +119,7 @@ export type DroppedBecause =
   /** The Job has ended, and no CI job of it is known. */
   | 'failed'
   | 'never-came'
-  /**
-   * The pod has not started within `pendingDeadlineMs`. A waiting job gets its slot, or the runner's own job gets
-   * another runner (docs/adr/0034).
-   */
+  /** The pod has not started within `pendingDeadlineMs`: a job gets its slot, or another runner (docs/adr/0034). */
   | 'stuck'
   /** The RunnerGroup was changed before the runner registered. */
   | 'replaced'
@@ -181,10 +166,7 @@ export type RunnerDecision =
        * no job needs, groups in trouble, and runners at work whose Job is pinned or unseen (docs/adr/0020).
        */
       readonly skip?: true;
-      /**
-       * The job that the runner runs, ran or is wanted for. Absent for records and groups in trouble, and for runners
-       * that are finishing, spare, warm or unpinning.
-       */
+      /** The job that the runner runs, ran or is wanted for. Absent where there is none, as for `spare`. */
       readonly job?: Job;
       /** PriorityClass of the pod. A living Job keeps the class that it was created with. */
       readonly priorityClass?: string;
@@ -203,10 +185,7 @@ export type RunnerDecision =
       readonly trouble?: RunnerTrouble;
       /** Runners before it that were given up one after the other. Absent: none. */
       readonly triedBefore?: number;
-      /**
-       * With `lost`: Gitea has shown the CI job in progress for longer than a runner lives, and may never end it by
-       * itself.
-       */
+      /** With `lost`: Gitea has shown the CI job in progress for longer than a runner lives, and may never end it. */
       readonly isOutlived?: true;
       /** With `debugging`, and with `unpinning` after it: how long the runner is held. */
       readonly keep?: HeldUntil;

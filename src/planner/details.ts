@@ -29,10 +29,7 @@ const STILL_FOR_MS = 60_000;
 /** Kubernetes creates the pod of a Job within so long, unless a quota or an admission rule refuses it, ms. */
 const POD_WITHIN_MS = 30_000;
 
-/**
- * The decisions with their details.
- * @param decisions about runners of this group; those that jobs were given come first, in the order of their jobs
- */
+/** The decisions with their details. @param decisions of this group: those for jobs first, in the order of the jobs */
 export function withDetails(
   decisions: readonly RunnerDecision[],
   { group, runners, limits }: Allotment,
@@ -66,10 +63,7 @@ export function withDetails(
   return decisions.map(details);
 }
 
-/**
- * True for a Job that Kueue may change. Kueue writes into a Job that waits and starts: applying an older state could
- * hold it again. Only a pin must be written.
- */
+/** True for a Job that Kueue starts and stops: an older state could hold it again. Only a pin must be written. */
 function isKueues({ because, pinned }: EmittedRunner, live: LiveJob | undefined): boolean {
   return live?.queue !== undefined && !pinned && because !== 'unpinning';
 }

@@ -96,9 +96,7 @@ export function isPinnedAlive({ pinned, state }: Pick<LiveJob, 'pinned' | 'state
   return pinned === true && !isOver(state);
 }
 
-/**
- * True for a Job whose runner is bound to one repository and may be at work: its row is in the list of that repository.
- */
+/** True for a Job whose runner is bound to a repository and may be at work: then its row is in that one's list. */
 export function isBoundAtWork({ boundTo, state }: Pick<LiveJob, 'boundTo' | 'state'>): boolean {
   return boundTo !== undefined && (state === 'running' || state === 'unknown');
 }
@@ -138,29 +136,17 @@ export interface LiveJob {
   readonly namespace: string;
   readonly name: string;
   readonly state: LiveState;
-  /**
-   * When Kubernetes was first allowed to start it: its creation, or the end of a suspension. With a node: when the pod
-   * got the node.
-   */
+  /** When its pod got the node. Without one: when Kubernetes might start it, at its creation or after a suspension. */
   readonly createdAtMs: number;
   /** The queue of Kueue that it was made for (docs/adr/0100). Absent: none. */
   readonly queue?: string;
-  /**
-   * Kueue has started the Job and has stopped it. The Job may start again and then runs a second runner under the same
-   * name.
-   */
+  /** Kueue has started and stopped the Job. It may start again: then a second runner of the same name runs. */
   readonly isStopped?: true;
-  /**
-   * With `starting`: the condition that the pod waits for, if it does not come by itself. With `failed`: why the runner
-   * never started.
-   */
+  /** With `starting`: what the pod waits for, if it does not come by itself. With `failed`: why it never started. */
   readonly trouble?: PodTrouble;
   /** Kubernetes names no fault in `trouble`. Time alone tells whether the pod is stuck: since when it has got no further. */
   readonly stillSinceMs?: number;
-  /**
-   * Number of runners before it that were given up in a row, from the Job's annotation. Each of them doubles the time
-   * for the next one. Absent: none.
-   */
+  /** How many runners before it were given up in a row, by its annotation. Each doubles the time for the next. */
   readonly triedBefore?: number;
   /** How the pod of an ended or deleted Job ended badly. The planner does not read it. */
   readonly end?: PodEnd;
@@ -308,10 +294,7 @@ export interface Evidence {
   readonly nowMs: number;
   /** Argo CD's name of the Application that is planned, all its groups together. Absent: nobody says it. */
   readonly application?: string;
-  /**
-   * Number of Applications that print these groups, each its own shard. It requires that the cluster is read. Absent:
-   * one Application.
-   */
+  /** Number of Applications that print these groups, one shard each. It needs a cluster that is read. Absent: one. */
   readonly shards?: number;
   /** Groups that cannot be planned. Their Jobs stay where the cluster is seen. */
   readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
@@ -321,10 +304,7 @@ export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
   return evidence?.cluster.is === 'seen' ? evidence.cluster.jobs : [];
 }
 
-/**
- * True for a Job of the planned Application or of another shard of it. Names of shards differ by the number at their
- * end.
- */
+/** True for a Job of the planned Application, or of another shard of it, which differs by the number at its end. */
 export function isOfApplication({ application }: LiveJob, { application: ownApplication, shards }: Evidence): boolean {
   if (application === undefined || ownApplication === undefined) return false;
   return (

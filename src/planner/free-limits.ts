@@ -57,10 +57,7 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
   return freeLimits;
 }
 
-/**
- * Returns, by pool, the limits with fewer slots than its jobs want. One limit may be wanted by bound runners of several
- * repositories.
- */
+/** Returns, by pool, the limits with fewer slots than its jobs want. Several repositories may want slots of one. */
 function shortLimits(wantedBy: ReadonlyMap<Pool, ReadonlyMap<OpenLimit, number>>): Map<Pool, OpenLimit[]> {
   const inAll = new Map<OpenLimit, number>();
   for (const slotsByLimit of wantedBy.values()) for (const [limit, slots] of slotsByLimit) count(inAll, limit, slots);
@@ -121,10 +118,7 @@ function coveringGroups(
   );
 }
 
-/**
- * Returns the slots that these jobs may take under their limits, by pool. A job without a size counts as the heaviest
- * size: a large runner could take it.
- */
+/** Returns the slots that these jobs may take, by pool. A job without a size counts as the heaviest. */
 function wantedSlots(
   covering: readonly Covering[],
   strictOf: StrictOf,

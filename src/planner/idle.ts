@@ -103,10 +103,7 @@ function indexOf({ madeFor }: Runner): number {
   return poolIndexOf(madeFor) ?? Number.MAX_SAFE_INTEGER;
 }
 
-/**
- * Orders runners: registered ones first, then those of the pool, because they ask Gitea most often. Then the lowest
- * index. Equal ones stay in the order of their names.
- */
+/** Registered runners first, then those of the pool, which ask Gitea most often; then the lowest index, then by name. */
 function byIndex(a: Runner, b: Runner): number {
   return Number(b.registered) - Number(a.registered) || indexOf(a) - indexOf(b);
 }

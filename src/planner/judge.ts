@@ -163,10 +163,7 @@ function stateAtWork(traces: RunnerTraces, running: Job, context: Context): Runn
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 
-/**
- * How long a job waits for a runner before Gitea gives up on it (`ABANDONED_JOB_TIMEOUT`), ms. A job of this age
- * without a begin has begun.
- */
+/** How long a job waits before Gitea gives up on it (`ABANDONED_JOB_TIMEOUT`), ms. An older one has begun. */
 const ABANDONED_MS = 24 * 3_600_000;
 
 /**

@@ -66,10 +66,7 @@ interface TakenSlots {
   readonly groupsByKey: ReadonlyMap<string, number>;
 }
 
-/**
- * A runner under a limit that several Applications share: a runner of another Application, or a free one of this
- * Application.
- */
+/** A runner under a limit that several Applications share: one of another Application, or a free one of ours. */
 interface Sharer {
   readonly live: LiveJob;
   readonly weight: number;

@@ -60,10 +60,7 @@ export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'covers' 
  */
 export const ORDINALS_SEARCHED = 128;
 
-/**
- * Names the runners of one group.
- * @param ordinal 0 for the first runner that is made for this; the next one when a name is used up or never came.
- */
+/** Names the runners of one group. @param ordinal 0 at first; the next when a name is used up or never came */
 export type RunnerNamer = (madeFor: MadeFor, ordinal: number) => string;
 
 /** Returns the function that names the runners of this group. The common part is calculated once. */
@@ -88,10 +85,7 @@ export function runnerName(instance: string, group: NamedGroup, madeFor: MadeFor
   return runnerNamer(instance, group)(madeFor, ordinal);
 }
 
-/**
- * Parses a runner name. Undefined if it does not have our form. The name does not prove whose runner it is: compare
- * prefix and group hash.
- */
+/** Parses a runner name. Undefined: not of our form. It proves nothing: compare prefix and group hash. */
 export function parseRunnerName(name: string): RunnerName | undefined {
   if (name.length > 63) return undefined;
   const parts = NAME.exec(name);

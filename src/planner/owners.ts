@@ -1,7 +1,4 @@
-/**
- * Finds the groups that may serve a job, in the order in which they are asked (law P7), or the reason why there are
- * none.
- */
+/** Finds the groups that may serve a job, in the order in which they are asked (law P7), or why there are none. */
 import { addTo, compareText, count, memo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
 import type { Group, ListedJob, Look, ScopeWidth } from './evidence.ts';
@@ -22,10 +19,7 @@ export type Owners =
     }
   | { readonly covered: false; readonly because: 'repository-not-chosen'; readonly nearest: GroupKey };
 
-/**
- * Returns a function that finds the owners of a job. Owners are calculated once for jobs with the same labels and looks
- * whose repositories are chosen by the same groups.
- */
+/** Finds the owners of a job, once for jobs with the same labels, looks and choosing groups. */
 export function ownersFinder(groups: readonly Group[], looksByKey: Looks): (listed: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
   const choosing = choosersFinder(inOrder, looksByKey);
@@ -52,10 +46,7 @@ export function ownersFinder(groups: readonly Group[], looksByKey: Looks): (list
 
 type Looks = ReadonlyMap<string, Pick<Look, 'renamedTo'>>;
 
-/**
- * Returns a function that finds the groups that choose a repository. A pattern may still have the scope's name from
- * before a rename.
- */
+/** Finds the groups that choose a repository. A pattern may still have the scope's name from before a rename. */
 export function choosersFinder(
   groups: readonly Group[],
   looksByKey: Looks,
@@ -74,10 +65,7 @@ export function choosersFinder(
   };
 }
 
-/**
- * Returns a function that finds the values with a pattern for a repository (in lower case). A pattern without a slash
- * fits the name alone.
- */
+/** Finds the values with a pattern for a repository (in lower case). One without a slash fits the name alone. */
 export function repositoryFinder<V>(all: readonly V[], patternsOf: (value: V) => readonly string[]) {
   // A pattern for the name alone begins with a slash here. No repository does.
   const find = patternFinder(all, (value) =>

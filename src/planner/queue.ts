@@ -29,10 +29,7 @@ export function canServe(runner: Runner, ready: ReadyJob, facts: Clocks): boolea
   return runner.state === 'free' && coversJob(runner, ready.listed.job) && !isAsleep(runner, ready, facts);
 }
 
-/**
- * A registered runner counts as asleep if it has not taken its job in this many times its patience. Only if its Job is
- * not seen.
- */
+/** A registered runner without a seen Job counts as asleep if it missed its job for this many times its patience. */
 const ASLEEP_AFTER_MISSED = 2;
 
 /**
@@ -79,10 +76,7 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
 /** A job that waits longer than this comes first: 30 minutes, in ms. */
 const PASSED_MS = 1_800_000;
 
-/**
- * True for a job that comes first, whatever the order of repositories. While it is first in line at one limit, it keeps
- * its slots under the others.
- */
+/** True for a job that comes first, whatever the order of repositories. First at one limit, it keeps its other slots. */
 export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks): boolean {
   return nowMs - readySinceMs(listed) >= PASSED_MS;
 }

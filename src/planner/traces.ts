@@ -1,7 +1,4 @@
-/**
- * Gathers the evidence about each runner of this program: the CI jobs that name it, its row in Gitea, its Job in
- * Kubernetes. `judge.ts` judges it.
- */
+/** Gathers the evidence about each runner of ours for `judge.ts`: CI jobs that name it, its row, its Job. */
 import type { GroupKey } from './decisions.ts';
 import {
   type Evidence,

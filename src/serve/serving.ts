@@ -43,9 +43,7 @@ export interface ServeOptions
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   readonly namespaces: readonly string[];
-  /**
-   * Images and settings of pods. They must be the same as for the generator, because a runner's name depends on them.
-   */
+  /** Images and settings of pods: those of the generator, because a runner's name depends on them. */
   readonly images: InstallationPods;
   readonly argocd: {
     readonly url: string;

@@ -1,7 +1,4 @@
-/**
- * Tasks and features of the leading process beside looking, planning and waking. The leader gets them as a list and
- * knows none by name.
- */
+/** Tasks and features beside looking, planning and waking. The leader gets them as a list and knows none by name. */
 import type { RequestListener } from 'node:http';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
 import type { KubeApi } from '../clients/kubernetes/kube-client.ts';

@@ -31,10 +31,7 @@ export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, ear
   };
 }
 
-/**
- * Returns a function that says whether a cancelled job without a begin was most likely blocked: a job that it may have
- * needed has not ended.
- */
+/** Finds cancelled jobs that were most likely blocked: without a begin, and a job they may have needed has not ended. */
 export function blockedFinder(jobs: readonly ListedJob[]): (cancelled: ListedJob) => boolean {
   const mayNeed = needsFinder(jobs);
   // Most plans never need this map.

@@ -26,10 +26,7 @@ export function patienceMs({ missed, groupMissed, slowestMs }: Start, spawnTimeo
   return Math.max(spawnTimeoutMs * 2 ** missed, Math.min(ofGroupMs, PENDING_TIMEOUTS * spawnTimeoutMs));
 }
 
-/**
- * Returns how many runners of a job have not come since `sinceMs`, if each had its `patienceMs`. Never negative (clocks
- * differ), at most 50.
- */
+/** Returns how many runners of a job have not come since `sinceMs`, if each had its `patienceMs`: 0 to 50. */
 export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: number): number {
   return Math.floor(Math.log2(1 + Math.max(0, nowMs - sinceMs) / spawnTimeoutMs));
 }

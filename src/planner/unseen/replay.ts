@@ -161,9 +161,7 @@ export function becameReadyFinder({ jobs, readySinceMs }: Facts): (listed: Liste
   };
 }
 
-/**
- * Returns all events in their order. `jobs` must come oldest first: events of one kind in one second keep that order.
- */
+/** Returns all events in their order. @param jobs oldest first: events of one kind and second keep that order */
 export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEvent[] {
   const events: PastEvent[] = [];
   for (const job of jobs) {

@@ -188,10 +188,7 @@ export function keepCap(group: PastGroup, atMs: number): void {
   }
 }
 
-/**
- * Asks again, under the next name, for runners that have not come.
- * @returns when the next one is due
- */
+/** Asks again, under the next name, for runners that have not come. @returns when the next one is due */
 export function timeOut(group: PastGroup, atMs: number): number {
   for (;;) {
     let first: PastRunner | undefined;

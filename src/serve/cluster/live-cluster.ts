@@ -198,9 +198,7 @@ function inputsOf(object: RunnerGroupObject, defaults: GroupDefaults | undefined
   return [uid, generation || object, defaults, JSON.stringify(labels), ...read];
 }
 
-/**
- * Remembers ends of runners. A pod is deleted a moment after its end, while the question for it comes seconds later.
- */
+/** Remembers ends of runners. A pod is deleted a moment after its end; the question for it comes seconds later. */
 export class RunnerEnds {
   /** Reported ends by `<namespace>/<name>` of the Job. */
   readonly #told = new LRUCache<string, EndToldBy>({ max: MOST_ENDS });

@@ -63,9 +63,7 @@ export interface FollowInput {
 
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), lost: [], lostSince: new Map() };
 
-/**
- * Follows the losses of a group: returns its state after this input. `lost` stays the same list while nothing changes.
- */
+/** Returns the losses of a group after this input. `lost` stays the same list while nothing changes. */
 export function followLosses(before: GroupLosses, input: FollowInput) {
   const { runners, look } = input;
   const sinceMs = ({ jobId }: LostJob): number => before.lostSince.get(jobId) ?? 0;

@@ -24,9 +24,7 @@ export interface GroupFacts {
   readonly isDenied?: boolean | undefined;
   readonly refusal?: Failure;
   readonly warnings?: readonly Denial[];
-  /**
-   * True or a string if the group is suspended. A string: it is suspended in the cluster, with the text written there.
-   */
+  /** True or a string if the group is suspended. A string: in the cluster, with the text written there. */
   readonly suspended: boolean | string;
   readonly activeRunners: number;
   /** Absent: nothing was planned. */
@@ -77,9 +75,7 @@ const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERAT
 /** Last words of a message without a cause from Argo CD. `COMPARE`: Argo CD says that all is as printed. */
 const LOOK = ': look at the last sync of the Application';
 const COMPARE = ', and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve';
-/**
- * Most age of `lastCheckTime`, ms. An older one is renewed. Before that, `lastCheckTime` alone is no reason to write.
- */
+/** Most age of `lastCheckTime`, ms. An older one is renewed. Until then it alone is no reason to write. */
 const CHECK_TIME_MS = 60_000;
 const UNMANAGED =
   'No Argo CD Application manages this object: it has neither the annotation argocd.argoproj.io/tracking-id nor the label by which Argo CD may track (app.kubernetes.io/instance, or that of GITEA_RUNNERS_TRACKING_LABEL). So it gets no runners. Commit it to the repository of an Application.';

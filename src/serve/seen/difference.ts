@@ -6,9 +6,7 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 import { EXTERNAL_LINK, present } from '../../shared/marks.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
-/**
- * The changes that a sync would make, as `<namespace>/<name>` of Jobs. Sorted. All empty: the cluster matches the plan.
- */
+/** The changes that a sync would make, as `<namespace>/<name>` of Jobs, sorted. All empty: the cluster matches. */
 export interface Difference {
   /** Runners without a Job: a CI job waits. */
   readonly missing: readonly string[];
@@ -82,9 +80,7 @@ export function differingByGroup(
 
 export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
 
-/**
- * How long a difference may wait for others, so that one wake serves all, ms. Each wake costs Argo CD about a second.
- */
+/** How long a difference may wait for others, so that one wake serves all, ms. Each costs Argo CD about a second. */
 const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
 
 /** The kinds, from the shortest wait to the longest. */

@@ -1,7 +1,4 @@
-/**
- * Keeps equal values as the same object. Then a later step compares by `===` and skips unchanged input. All of `serve`
- * keeps results by these functions only.
- */
+/** Keeps equal values as the same object, so that later steps of `serve` skip unchanged input by `===`. */
 import { isDeepStrictEqual } from 'node:util';
 
 /** True for two lists of the same objects in the same order. */

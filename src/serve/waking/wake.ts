@@ -109,9 +109,7 @@ const NOT_COMPARED: AppError = {
 const PATIENCE = {
   /** How long a wake waits for the answer to a refresh, ms. Proxies end a request after a minute. */
   answerMs: 30_000,
-  /**
-   * Time between reads of the Application during and after the refresh, and time until the refresh is requested again.
-   */
+  /** Time between reads of the Application during and after the refresh, and before it is requested again. */
   readEveryMs: 5_000,
   askAgainMs: 60_000,
   /** How long a wake waits for another operation, and its first pause. Later ones grow up to `readEveryMs`. */

@@ -1,7 +1,4 @@
-/**
- * Reads secrets from files, such as those of webhooks. A Secret may be replaced at any time, so each file is read every
- * ten seconds.
- */
+/** Reads secrets from files, e.g. of webhooks. A Secret may be replaced at any time: each is read every ten seconds. */
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
