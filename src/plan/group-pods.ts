@@ -10,7 +10,7 @@ import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 
 /** Pods of the groups: the input of the cdk8s app, and the faults of its templates. */
-export type Pods = NonNullable<Awaited<ReturnType<typeof podsOf>>>;
+export type Pods = Omit<NonNullable<Awaited<ReturnType<typeof podsOf>>>, 'lateProblems'>;
 
 /** Characters of all podTemplates together, as JSON. All are in memory at once, and aliases make 131,072 of a file of 2 KB. */
 const MOST_TEMPLATE_CHARACTERS = 16_777_216;
@@ -27,6 +27,7 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
   let characters = 0;
   let isTooLong = false;
   return {
+    lateProblems,
     finish: (group: RunnerGroup, ours: PodTemplate): PodTemplate => {
       if (!hasOwnPod(group)) return ours;
       const final = finalPod(group, ours, secrets.get(group.namespace) ?? []);
@@ -83,19 +84,14 @@ function takenTokens(groups: readonly RunnerGroup[]): readonly LateProblem[] {
 export async function problemsOfPods(
   groups: readonly RunnerGroup[],
   sources: ReadResult['sources'],
+  place: typeof placed = placed,
 ): Promise<readonly Problem[]> {
   const single = [...groupBy(groups, keyText).values()].flatMap(([first]) => first ?? []);
   const pods = await podsOf({ groups: single, sources });
   if (!pods) return [];
   const { RunnersApp } = await import('../manifests/app.ts');
   new RunnersApp(single.filter(hasOwnPod), pods.finish);
-  try {
-    await pods.check();
-    return [];
-  } catch (error) {
-    if (!(error instanceof InputProblems)) throw error;
-    return error.problems;
-  }
+  return await place(pods.lateProblems, sources);
 }
 
 function secretsByNamespace(groups: readonly RunnerGroup[]): ReadonlyMap<string, readonly string[]> {

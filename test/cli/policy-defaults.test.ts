@@ -79,14 +79,16 @@ it.each(['validate', 'sweep', 'explain'])('%s judges what the defaults make of a
   expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('[maxResources]') });
 });
 
-it('validate places what a default makes wrong at the group', async () => {
+it('validate places what a default makes wrong at the default', async () => {
   const folder = folderWith({ 'all.yaml': one('  podTemplate: {spec: {}}\n') });
   const wrong = '{spec: {volumes: [{name: a, hostPath: {path: /}}]}}';
 
   const outcome = await runHere(['validate', folder, '--policy', policy(`defaults: {podTemplate: ${wrong}}`)]);
 
   expect(outcome).toMatchObject({ code: 2, stdout: '' });
-  expect(outcome.stderr).toMatch(/all\.yaml:\d+:\d+: spec\.podTemplate.*\[GR-INPUT-10\]/);
+  expect(outcome.stderr).toMatch(
+    /policy\.yaml:3:\d+: spec\.defaults\.podTemplate\.spec\.volumes\[0\]\.hostPath: .* for runners\/one\) \[GR-INPUT-10\]/,
+  );
 });
 
 it('validate --against takes the defaults on both sides', async () => {
@@ -135,4 +137,47 @@ it('a fault of a default profile is told as one, and nothing is to be removed th
   expect(code).toBe(2);
   expect(stderr).toContain('or write a securityProfile of its own (with the defaults of the policy)');
   expect(stderr).not.toContain('remove securityProfile');
+});
+
+const SAFE =
+  '{allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}';
+
+it('a denial of a value of a default names the policy file, its field and the group (F288)', async () => {
+  const own = '  podTemplate: {spec: {containers: [{name: runner, env: []}]}}\n';
+  const folder = folderWith({ 'ci.yaml': one(own) });
+  const template = `{spec: {containers: [{name: side, image: x.example.com/side:1, securityContext: ${SAFE}}]}}`;
+  const file = policy(
+    `images: [docker.io/**], maxResources: {cpu: 1}, namespaces: [{name: "*", defaults: {images: {runner: x.example.com/r:1}, resources: {limits: {cpu: 2}}, podTemplate: ${template}}}]`,
+  );
+
+  const validate = await runHere(['validate', folder, '--policy', file]);
+  const generate = await runHere(['generate', folder, '--policy', file]);
+
+  const lines = validate.stderr.split('\n').filter((line) => line.includes('policy.yaml'));
+  const place = 'policy.yaml:3:N: spec.namespaces[0].defaults';
+  const ends = '(a default of the policy, for runners/one) [GR-POLICY-04]';
+  expect(lines.map((line) => line.replace(/^.*(policy\.yaml:3:)\d+/, '$1N'))).toEqual([
+    `${place}.images.runner: is "x.example.com/r:1"; the policy allows docker.io/**. Use one of them [images] ${ends}`,
+    `${place}.podTemplate.spec.containers[0].image: is "x.example.com/side:1"; the policy allows docker.io/**. Use one of them [images] ${ends}`,
+    expect.stringMatching(/^policy\.yaml:3:N: spec\.namespaces\[0\]\.defaults\.resources: asks for more cpu/),
+  ]);
+  expect(generate.stderr).toContain('(the policy gives it this value in spec.namespaces[0].defaults.images.runner)');
+});
+
+it('a denial of what a group has itself names the group, and many groups of one default are one line', async () => {
+  const own = `  podTemplate: {spec: {containers: [{name: side, image: x.example.com/own:1}]}}\n`;
+  const files = {
+    'ci.yaml': one(own),
+    'two.yaml': one().replace('name: one', 'name: two'),
+    'three.yaml': one().replace('name: one', 'name: three'),
+  };
+  const rules = `images: [docker.io/**], defaults: {podTemplate: {spec: {containers: [{name: side, image: x.example.com/side:1, securityContext: ${SAFE}}]}}}`;
+
+  const { stderr } = await runHere(['validate', folderWith(files), '--policy', policy(rules)]);
+
+  expect(stderr.match(/x\.example\.com\/side:1/g)).toHaveLength(1);
+  expect(stderr).toContain('(a default of the policy, for runners/three, runners/two)');
+  expect(stderr).toMatch(
+    /ci\.yaml:\d+: runners\/one: spec\.podTemplate\.spec\.containers\[0\]\.image: is "x\.example\.com\/own:1"/,
+  );
 });

@@ -40,7 +40,7 @@ const anyEntry = fc
   .map(([name, rules]) => ({ match: { name }, ...rules }));
 const anyPolicy = fc.tuple(anyRules, fc.array(anyEntry, { maxLength: 2 }), fc.constantFrom('2020-01-01', '2999-01-01'));
 
-const Report = z.object({ findings: z.array(z.object({ code: z.string(), file: z.string() })) });
+const Report = z.object({ findings: z.array(z.object({ code: z.string(), file: z.string(), message: z.string() })) });
 const Violation = z.object({ violatingResources: z.array(z.object({ resourceName: z.string() })) });
 
 /** Returns the names of the denied groups, by each that asks. */
@@ -74,7 +74,13 @@ async function denied(files: Readonly<Record<string, string>>, policy: string) {
   return {
     generate: names([...byGroup.keys()].map(({ name }) => name)),
     serve: names([...refusals.keys()].map(({ name }) => name)),
-    validate: names(denials.flatMap(({ file: at }) => (at === '.' ? all : at.replace(/^.*\/|\.yaml$/g, '')))),
+    validate: names(
+      denials.flatMap(({ file: at, message }) => {
+        // A denied default of the policy names its groups.
+        if (at.endsWith('policy.json')) return [...message.matchAll(/runners\/(\w+)/g)].map(([, name = '']) => name);
+        return at === '.' ? all : at.replace(/^.*\/|\.yaml$/g, '');
+      }),
+    ),
     cdk8s: names(violations),
   };
 }

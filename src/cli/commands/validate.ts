@@ -1,9 +1,10 @@
 /** `gitea-runners validate`: checks RunnerGroups, and prints the problems and warnings in one of five formats. */
+import { readFileSync } from 'node:fs';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Denial, denialLine } from '../../config/policy/denial.ts';
 import { PASS_WORKLOADS } from '../../config/policy/without-policy.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
-import { valueAt } from '../../config/runnergroup/paths.ts';
+import { pathText, stepsOf, valueAt } from '../../config/runnergroup/paths.ts';
 import { type LateProblem, placed } from '../../config/runnergroup/placed.ts';
 import {
   byPlace,
@@ -12,17 +13,20 @@ import {
   type Problem,
   type ReadInSpite,
 } from '../../config/runnergroup/problems.ts';
+import type { FilePlace } from '../../config/runnergroup/runner-group.ts';
 import type { Comparison } from '../../plan/against.ts';
 import { problemsOfPods } from '../../plan/group-pods.ts';
 import type { InstalledPolicy } from '../../plan/settings.ts';
 import { Failure } from '../../shared/failure.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
-import { count, jsonText, printable } from '../../shared/printable.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { count, firstNames, jsonText, printable } from '../../shared/printable.ts';
 import { table } from '../../shared/table.ts';
 import { isOn } from '../flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
 import { askerFrom, installationFrom, judgeByPolicy, pathsFrom, policyFrom } from '../reading/command-settings.ts';
+import { oddPolicy } from '../reading/odd-policy.ts';
 import { noGroups, readGroups } from '../reading/read-groups.ts';
 import { warningsAbout, warningsOf } from '../reading/warnings.ts';
 
@@ -32,6 +36,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
   readonly problems: readonly Problem[];
   readonly denials: readonly Denial[];
   readonly warnings: readonly Problem[];
+  readonly place?: typeof placed;
 }
 
 /** Reads RunnerGroups as `generate` does, and sends nothing. @throws Failure exit 2 if there is none */
@@ -77,7 +82,11 @@ function exitCodeOfReport({ problems, denials, warnings }: Checked, isStrict: bo
 
 async function check(io: Io, paths: Paths, policy: InstalledPolicy | undefined): Promise<Checked> {
   const { problems: ofFiles, others, ...read } = await readInSpite(io, paths, policy);
-  const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], read.sources))].sort(byPlace);
+  const { sources } = read;
+  const place = await placerFor(policy);
+  const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], sources, place))].sort(
+    byPlace,
+  );
   const workloadWarnings = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const groupWarnings = await warningsOf(read.groups, policy !== undefined);
   const warnings =
@@ -87,9 +96,12 @@ async function check(io: Io, paths: Paths, policy: InstalledPolicy | undefined):
   if (problems.length > 0 || !policy) return { ...read, problems, denials: [], warnings };
   const { denials, note, ...judgement } = await judgeByPolicy(policy, read.groups, askerFrom(io, true));
   if (note !== undefined) io.err(`${note}\n`);
-  const warned = await problemsOfDenials(judgement.warnings, read.sources, 'GR-WARN-15');
-  const all = warned.length === 0 ? warnings : [...warnings, ...warned].sort(byPlace);
-  return { ...read, problems, denials, warnings: all };
+  const all = [
+    ...warnings,
+    ...(await problemsOfDenials(judgement.warnings, sources, place, 'GR-WARN-15')),
+    ...(await warningsOfPolicy(policy, io.now())),
+  ];
+  return { ...read, problems, denials, warnings: all.sort(byPlace), place };
 }
 
 /** Reads the valid groups, and the problems of the rest. @throws Failure exit 2 if there is no RunnerGroup */
@@ -106,9 +118,11 @@ async function readInSpite(io: Io, paths: Paths, policy: InstalledPolicy | undef
 
 async function printText(io: Io, checked: Checked, policyFile: string | undefined, isStrict: boolean): Promise<void> {
   const { problems, denials, warnings, count: groups, files } = checked;
+  const ofPolicy = denials.filter(({ origin }) => origin);
   const lines = [
     ...problems.map(formatProblem),
-    ...denials.map(denialLine),
+    ...(await problemsOfDenials(ofPolicy, checked.sources, checked.place)).map(formatProblem),
+    ...denials.filter(({ origin }) => !origin).map(denialLine),
     ...warnings.map((warning) =>
       formatProblem({ ...warning, path: `${isStrict ? 'error' : 'warning'}: ${warning.path}` }),
     ),
@@ -132,11 +146,11 @@ async function printText(io: Io, checked: Checked, policyFile: string | undefine
 
 /** Errors and warnings are counted. `groups`: broken ones too. `findings`: in the order of files, lines and columns. */
 async function reportOf(checked: Checked, isStrict: boolean) {
-  const { problems, denials, warnings, count: groups, files } = checked;
+  const { problems, warnings, count: groups, files } = checked;
   const lineOf =
     (level: 'error' | 'warning') =>
     ({ place, path, message, code }: Problem) => ({ level, ...place, path, message, code });
-  const errorsOfAll = [...problems, ...(await problemsOfDenials(denials, checked.sources))];
+  const errorsOfAll = [...problems, ...(await problemsOfDenials(checked.denials, checked.sources, checked.place))];
   const findings = [...errorsOfAll.map(lineOf('error')), ...warnings.map(lineOf(isStrict ? 'error' : 'warning'))];
   const errors = findings.filter(({ level }) => level === 'error').length;
   return { errors, warnings: findings.length - errors, groups, files, findings };
@@ -215,25 +229,61 @@ function sarif({ findings }: Report): string {
   return jsonText({ $schema: 'https://json.schemastore.org/sarif-2.1.0.json', version: '2.1.0', runs });
 }
 
-/** Returns the problems of denials at the places of their fields. Denials of the whole Application come first. */
+/** Returns the problems of denials at the places of their fields. Those of the whole Application come first. */
 async function problemsOfDenials(
   denials: readonly Denial[],
   sources: ReadInSpite['sources'],
+  place: typeof placed = placed,
   code: Problem['code'] = 'GR-POLICY-04',
 ): Promise<readonly Problem[]> {
   const ofFields: LateProblem[] = [];
   const otherProblems: Problem[] = [];
-  for (const { group, path, message: denialMessage, rule } of denials) {
+  for (const { group, origin, path, message: denialMessage, rule } of denials) {
     const problem = { message: `${denialMessage} [${rule}]`, code };
-    if (group) ofFields.push({ group, path: stepsOf(path), ...problem });
+    if (group) ofFields.push({ group, path: stepsOf(path), ...problem, ...(origin && { origin }) });
     else otherProblems.push({ place: { file: '.', line: 1, column: 1 }, path, ...problem });
   }
-  return [...otherProblems, ...(await placed(ofFields, sources))];
+  return [...otherProblems, ...(await place(ofFields, sources))];
 }
 
-/** `spec.labels[0]` -> `spec`, `labels`, 0 */
-function stepsOf(path: string): Path {
-  return [...path.matchAll(/\[(\d+)\]|\["(.*?)"\]|([^.[\]]+)/g)].map(([, index, key, name = '']) =>
-    index === undefined ? (key ?? name) : Number(index),
-  );
+/** Returns `placed`, but values of a policy's defaults have their places there. Groups that share one are one problem. */
+async function placerFor(policy: InstalledPolicy | undefined): Promise<typeof placed> {
+  if (!policy?.defaults) return placed;
+  const [{ originOf }, placeOf] = [await import('../../config/policy/check.ts'), await placesIn(policy.file)];
+  return async (problems, sources) => {
+    const withOrigins = problems.map((each) => {
+      return { ...each, origin: each.origin ?? originOf(policy.policy, each.group, pathText(each.path)) };
+    });
+    const shared = withOrigins.filter(({ origin }) => origin);
+    const ofPolicy = [...groupBy(shared, ({ origin, message }) => jsonText([origin, message])).values()].flatMap(
+      (all) =>
+        all.slice(0, 1).map(({ origin = [], message, code }): Problem => {
+          const names = firstNames([...new Set(all.map(({ group }) => keyText(group)))], 3);
+          const text = `${message} (a default of the policy, for ${names})`;
+          return { place: placeOf(origin), path: pathText(origin), message: text, code };
+        }),
+    );
+    return [
+      ...ofPolicy,
+      ...(await placed(
+        withOrigins.filter(({ origin }) => !origin),
+        sources,
+      )),
+    ];
+  };
+}
+
+async function warningsOfPolicy({ file, policy }: InstalledPolicy, nowMs: number): Promise<readonly Problem[]> {
+  const odd = oddPolicy(policy, nowMs);
+  if (odd.length === 0) return [];
+  const placeOf = await placesIn(file);
+  return odd.map(([path, message]) => ({ place: placeOf(path), path: pathText(path), message, code: 'GR-WARN-14' }));
+}
+
+/** Returns where the fields of a policy stand. The file is read once more, as only reports need places. */
+async function placesIn(file: string): Promise<(path: Path) => FilePlace> {
+  const { readAll } = await import('../../config/runnergroup/documents.ts');
+  const [read] = readAll({ name: file, text: readFileSync(file, 'utf8') });
+  const document = read && 'document' in read ? read.document : undefined;
+  return document?.placeOf ?? (() => ({ file, line: 1, column: 1 }));
 }

@@ -19,7 +19,8 @@ import {
 import { GROUP_NAME, groupLabels, LOOK_NOW, SKIP_RECONCILE, SUSPENDED } from '../../shared/marks.ts';
 import { cut } from '../../shared/printable.ts';
 
-type Odd = readonly [path: Path, message: string];
+/** A field, and what cannot be meant about it. */
+export type Odd = readonly [path: Path, message: string];
 
 /** Returns warnings about the values of a group. */
 export function oddValues(group: RunnerGroup): readonly LateProblem[] {
@@ -31,10 +32,11 @@ export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   return [...ofFields, ...problemsOf('GR-WARN-11', containers(group))];
 }
 
-const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] => (condition ? [[path, message]] : []);
+export const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] =>
+  condition ? [[path, message]] : [];
 
 /** Returns the odd values in a value, without its surroundings. @param isRunner false in other containers than `runner` */
-function within(value: unknown, path: Path, isRunner = true): readonly Odd[] {
+export function within(value: unknown, path: Path, isRunner = true): readonly Odd[] {
   const isOf = (each: unknown) =>
     /ontainers$/.test(String(path.at(-1))) ? valueAt(each, ['name']) === 'runner' : isRunner;
   if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index], isOf(each)));
@@ -48,9 +50,9 @@ const OCTAL: ReadonlySet<unknown> = new Set([400, 440, 444, 500]);
 
 function oddValue(value: unknown, path: Path, isRunner: boolean): string | undefined {
   const [parent, field] = [String(path.at(-2)), String(path.at(-1))];
-  const isAmount = /^(?:requests|limits)$/.test(parent) || field === 'sizeLimit';
+  const isAmount = /^(?:requests|limits|maxResources)$/.test(parent) || field === 'sizeLimit';
   if (isAmount && (typeof value === 'string' || typeof value === 'number'))
-    return oddAmount(field, String(value), parent === 'limits' && isRunner);
+    return oddAmount(field, String(value), parent !== 'requests' && field !== 'sizeLimit' && isRunner);
   if (OCTAL.has(value) && /^(?:defaultMode|mode)$/.test(field))
     return `is ${Number(value).toString(8).padStart(4, '0')} in octal: write 0${value}`;
   if (typeof value !== 'string' || path.includes('annotations')) return undefined;
@@ -111,7 +113,7 @@ function oddAddress(text: string, part: string): string | undefined {
 }
 
 const MEBIBYTE = 1_048_576;
-/** Hardly a node has more. */
+/** Few nodes have more, and those have a multiple of 32. */
 const MOST_CORES = 100;
 
 /** A page of memory. A volume may hold no more than some small files. */
@@ -124,15 +126,16 @@ const SMALL_CORES = 0.01;
 function oddAmount(name: string, amountText: string, isOfRunner: boolean): string | undefined {
   const amount = quantityValue(amountText);
   const digits = /^\d+/.exec(amountText)?.[0] ?? '1';
+  const unit = isOfRunner && name === 'memory' && Number(digits) < 64 ? 'Gi' : 'Mi';
   if (isOfRunner && name === 'cpu' && amount > 0 && amount < SMALL_CORES)
     return `is ${amount * 1000} thousandths of a core: write ${digits}`;
   if (isOfRunner && name === 'memory' && amount >= MEBIBYTE && amount < SMALL_BYTES)
-    return `is ${amount} bytes, and no runner starts with that: write ${digits}Gi`;
-  if (name === 'cpu' && amount >= MOST_CORES && /^\d+$/.test(amountText))
+    return `is ${amount} bytes, and no runner starts with that: write ${digits}${unit}`;
+  if (name === 'cpu' && /^\d+$/.test(amountText) && amount >= MOST_CORES && (amount >= 1000 || amount % 32 !== 0))
     return `is ${amountText} whole cores: write ${amountText}m for thousandths of a core`;
   const least = name === 'sizeLimit' ? PAGE_BYTES : MEBIBYTE;
   if (!/^(?:memory|(?:ephemeral-)?storage|sizeLimit)$/.test(name) || !(amount > 0 && amount < least)) return undefined;
-  return `is ${amount < 1 ? 'less than a byte' : `${Math.ceil(amount)} bytes`}, which no program can use: write ${digits}Mi`;
+  return `is ${amount < 1 ? 'less than a byte' : `${Math.ceil(amount)} bytes`}, which no program can use: write ${digits}${unit}`;
 }
 
 function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {

@@ -7,13 +7,14 @@ import { pathText } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { withSizes, writtenPath } from '../runnergroup/sizes.ts';
+import { originOf } from './defaults.ts';
 import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
 import { allLevels, coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { matchesAny, matchesGlob, normalRepository } from './policy-patterns.ts';
 import { GROUP_RULES } from './policy-rules.ts';
 import type { Policy, PolicyEntry, RuleName } from './policy-schema.ts';
 
-export { defaultsOf } from './defaults.ts';
+export { defaultsOf, originOf } from './defaults.ts';
 export { levelsOf } from './levels.ts';
 export { readPolicyFile } from './policy-schema.ts';
 
@@ -74,7 +75,9 @@ export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
   const { entries, rules } = levelsOf(policy, group);
   return RULES.map(([rule, judge]) => {
     const [own = NONE, ...ofSizes] = withSizes(group).map((each) =>
-      judge(rules, each, asker, policy).map((finding) => placedInSize(each, finding)),
+      judge(rules, each, asker, policy).map((finding) => {
+        return placedInSize(each, { ...finding, origin: originOf(policy, each, finding.path) });
+      }),
     );
     const ownFindings = new Set(own.map(({ path, message }) => path + message));
     const sizeFindings = ofSizes.flat().filter(({ path, message }) => !ownFindings.has(path + message));
@@ -108,10 +111,10 @@ const TOLD_MS = 14 * DAY_MS;
 function settle(
   policy: Policy,
   { rule, group, entries = [], nowMs = Number.POSITIVE_INFINITY }: About,
-  { path, message, reach }: Finding,
+  { path, message, reach, origin }: Finding,
 ): Judged {
   const judged = (outcome: Judged['outcome'], note = ''): Judged => {
-    return { outcome, rule, ...(group && { group }), path, message: message + note };
+    return { outcome, rule, ...(group && { group }), path, message: message + note, ...(origin && { origin }) };
   };
   if (reach === 'unread') return judged('denied');
   if (reach === 'told') return judged('warned');

@@ -6,9 +6,12 @@ import { statSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { mergeTemplates } from '../pods/apply-template.ts';
 import type { Mapping } from '../pods/pod-schema.ts';
-import { valueAt } from '../runnergroup/paths.ts';
+import type { Path } from '../runnergroup/documents.ts';
+import { stepsOf, valueAt } from '../runnergroup/paths.ts';
+import type { RunnerGroup } from '../runnergroup/runner-group.ts';
+import { writtenPath } from '../runnergroup/sizes.ts';
 import type { GroupDefaults } from '../runnergroup/to-runner-group.ts';
-import { allLevels, levelsOf } from './levels.ts';
+import { allLevels, levelsOf, placedLevels } from './levels.ts';
 import { templateFault } from './policy-rules.ts';
 import { type Policy, readPolicyFile } from './policy-schema.ts';
 
@@ -28,6 +31,36 @@ export function defaultsOf(policy: Policy): GroupDefaults | undefined {
     const withSizes = Array.isArray(sizes) && { sizes: sizes.map((size: object) => withTemplate(size, true)) };
     return { spec: { ...whole, ...withTemplate(spec, false), ...withSizes }, images };
   };
+}
+
+/** Returns the place in the policy of a value that its defaults gave a group. Undefined: it is the group's own. */
+export function originOf(policy: Policy, group: RunnerGroup, fieldPath: string): Path | undefined {
+  const [, field = '', ...below] = stepsOf(fieldPath);
+  const own = valueAt(group.manifest, writtenPath(group, ['spec', field]));
+  if (own !== undefined && field !== 'podTemplate') return undefined;
+  const ofMode = ['dind', 'host'].includes(group.containerMode) ? 'runner' : 'rootless';
+  const [first, ...others] = field === 'image' ? ['images', ofMode] : [field, ...below];
+  const levels = [...levelsOf(policy, group).entries, policy];
+  const level = levels.find(({ defaults }) => valueAt(defaults, [first]) !== undefined);
+  const [levelPath] = placedLevels(policy).find(([, each]) => each === level) ?? [];
+  const place = placeInDefault(valueAt(level, ['defaults', first]), own, group.podTemplate, others);
+  return levelPath && place && [...levelPath, 'defaults', first, ...place];
+}
+
+/** Finds a value of a merged podTemplate in the default. Undefined: the group has it, or a part of it. */
+function placeInDefault(ofPolicy: unknown, own: unknown, merged: unknown, path: Path): Path | undefined {
+  const [step, ...below] = path;
+  if (ofPolicy === undefined) return undefined;
+  if (own === undefined) return path;
+  if (step === undefined) return undefined;
+  const element = valueAt(merged, [step]);
+  const nameOf = (each: unknown) => valueAt(each, ['name']) ?? each;
+  // Lists are merged by name: an element may stand elsewhere in each of them.
+  const stepIn = (value: unknown) =>
+    Array.isArray(value) ? value.findIndex((each) => isDeepStrictEqual(nameOf(each), nameOf(element))) : step;
+  const [atPolicy, atOwn] = [stepIn(ofPolicy), stepIn(own)];
+  const place = placeInDefault(valueAt(ofPolicy, [atPolicy]), valueAt(own, [atOwn]), element, below);
+  return place && [atPolicy, ...place];
 }
 
 /** Merges a podTemplate over the default. One that is unreadable, or has all of the default, stays as written. */

@@ -2,6 +2,8 @@
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
+import type { Path } from '../runnergroup/documents.ts';
+import { pathText } from '../runnergroup/paths.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Rules } from './levels.ts';
 import type { Policy, RuleName } from './policy-schema.ts';
@@ -24,6 +26,8 @@ export interface Finding {
   readonly message: string;
   /** `closed`: denied without a policy file, too. `unread`: other rules could not judge it. `told`: only a warning. */
   readonly reach?: 'closed' | 'unread' | 'told' | undefined;
+  /** Place of the value in the policy. Absent: the group has it, or nobody. */
+  readonly origin?: Path | undefined;
 }
 
 /** Makes one finding. */
@@ -52,9 +56,10 @@ export function allowedBy(patterns: readonly string[]): string {
 const SHOWN = 15;
 
 /** `file:line: namespace/name: field: message [rule]`, one line, safe on a terminal. */
-export function denialLine({ group, path, message, rule }: Denial): string {
+export function denialLine({ group, path, message, rule, origin }: Denial): string {
   const placeTexts = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, keyText(group)];
-  return `${shortLine([...placeTexts, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
+  const from = origin ? ` (the policy gives it this value in ${pathText(origin)})` : '';
+  return `${shortLine([...placeTexts, path, message + from].filter((part) => part !== '').join(': '))} [${rule}]`;
 }
 
 /** Lines on stderr for what the policy warns of. */

@@ -3,6 +3,7 @@
  * value counts; `projects`, `repositories` and `maxActiveRunners` hold on each level.
  */
 import { type Scope, scopeWord } from '../../shared/scope.ts';
+import type { Path } from '../runnergroup/documents.ts';
 import { valueAt } from '../runnergroup/paths.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { matchesGlob } from './policy-patterns.ts';
@@ -13,7 +14,14 @@ export type Rules = Omit<PolicyEntry, 'defaults' | 'enforcement' | 'enforcementO
 
 /** The policy and all of its entries. */
 export function allLevels(policy: Policy) {
-  return [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
+  return placedLevels(policy).map(([, level]) => level);
+}
+
+/** The policy and all of its entries, with their places. */
+export function placedLevels(policy: Policy) {
+  const entriesOf = (list: 'namespaces' | 'groups') =>
+    (policy[list] ?? []).map((level, index) => [['spec', list, index] as Path, level] as const);
+  return [[['spec'] as Path, policy] as const, ...entriesOf('namespaces'), ...entriesOf('groups')];
 }
 
 /** Returns the matching entries, the nearest one first, and the rules of all levels, after precedence. */

@@ -71,6 +71,13 @@ export function pathText(path: Path): string {
   }, '');
 }
 
+/** Reads what `pathText` has written: `spec.labels[0]` is `spec`, `labels`, 0. */
+export function stepsOf(path: string): Path {
+  return [...path.matchAll(/\[(\d+)\]|\["(.*?)"\]|([^.[\]]+)/g)].map(([, index, key, name = '']) =>
+    index === undefined ? (key ?? name) : Number(index),
+  );
+}
+
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

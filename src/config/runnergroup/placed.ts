@@ -13,6 +13,8 @@ export interface LateProblem {
   readonly path: Path;
   readonly message: string;
   readonly code: Problem['code'];
+  /** Place of the value in a policy. Absent: not known, or the group has it. */
+  readonly origin?: Path | undefined;
 }
 
 /** Adds places to findings. @param sources files by name; without its file, a problem has the group's place */
