@@ -44,18 +44,17 @@ const wanted = mutants.filter(({ address }) => address.includes(filter));
 const caught = new Map();
 
 const folder = mkdtempSync(join(tmpdir(), 'mutants-'));
-try {
-  await Promise.all(
-    Array.from({ length: PROCESSES }, (_, n) =>
-      judge(
-        n,
-        wanted.filter((_, i) => i % PROCESSES === n),
-      ),
+// Not `all`: a process that still writes would hide why the other one failed.
+const ends = await Promise.allSettled(
+  Array.from({ length: PROCESSES }, (_, n) =>
+    judge(
+      n,
+      wanted.filter((_, i) => i % PROCESSES === n),
     ),
-  );
-} finally {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-}
+  ),
+);
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+for (const { reason } of ends) if (reason) throw reason;
 if (isToList) list();
 else report();
 
