@@ -37,6 +37,12 @@ export function groupBySeveral<T, K>(all: readonly T[], keysOf: (each: T) => rea
   return new Map([...groupBy(pairs, ({ key }) => key)].map(([key, list]) => [key, list.map(({ each }) => each)]));
 }
 
+/** The first of each key, then the second ones: a key that has many leaves places to the others. Those without a key are first ones. */
+export function inTurns<T, K>(all: readonly T[], keyOf: (each: T) => K | undefined): readonly T[] {
+  const turns = new Map([...groupBy(all, keyOf).values()].flatMap((some) => some.map((each, turn) => [each, turn])));
+  return all.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
+}
+
 /** Options of an `LRUCache` with so many entries. Its own `max` allocates all memory at the start (20,000: 0.4 MB). */
 export function atMost(entries: number) {
   return { maxSize: entries, sizeCalculation: () => 1 };

@@ -22,7 +22,7 @@ import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { inTurns, keyText } from '../../shared/keys.ts';
 import { boundTo } from '../../shared/marks.ts';
 import {
   type ChosenGroup,
@@ -150,7 +150,9 @@ export class Sweeper {
     const failures: Failure[] = [];
     const stopped = new Set<string>();
     let deletions = 0;
-    for (const registration of inTurns(registrations)) {
+    // A scope that has many dead rows, or never ends, leaves something of the budget to the others.
+    const scopeOf = ({ group, verdict }: JudgedRegistration) => (verdict.is === 'dead' ? group.look : undefined);
+    for (const registration of inTurns(registrations, scopeOf)) {
       const { look } = registration.group;
       const mayDelete = !stopped.has(look) && deletions < this.#options.budget;
       const done = await this.#actOn(registration, mayDelete ? looks.get(look) : undefined, signal);
@@ -190,13 +192,6 @@ export class Sweeper {
     this.#nextDeletionMs = this.#options.clock.steadyMs() + 60_000 / this.#options.budget;
     return { is: await deleteRegistration(access, level, id) };
   }
-}
-
-/** The first dead row of each scope, then the second ones: a scope that has many, or never ends, leaves something of the budget to others. */
-function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedRegistration[] {
-  const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.is === 'dead' ? group.look : undefined));
-  const turns = new Map([...byScope.values()].flatMap((rows) => rows.map((row, turn) => [row, turn] as const)));
-  return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }
 
 const PAUSE_MS = 60_000;

@@ -24,7 +24,7 @@ import type { AppVerdict, GroupVerdict } from '../../serve/planning/reconcile.ts
 import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keepOnly, keyText, stayKey } from '../../shared/keys.ts';
+import { inTurns, keepOnly, keyText, stayKey } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import { duration, printable } from '../../shared/printable.ts';
 
@@ -47,7 +47,7 @@ interface Wait {
   sha?: string;
 }
 
-/** Most waiting jobs with a commit status. Others get none until followed ones no longer wait. */
+/** Most waiting jobs with a commit status, by turns of the namespaces. Others get none until followed ones no longer wait. */
 const MOST_FOLLOWED = 200;
 /** Least time between two statuses of one job, ms: each is a request to Gitea. */
 const BETWEEN_WORDS_MS = 120_000;
@@ -73,7 +73,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
       const pausedMs = Math.max(giteas.pauseMs(target), (refusedUntil.get(target.key) ?? 0) - clock.steadyMs());
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
       const { repository, url } = job;
-      const context = `runner / ${printable(job.name).slice(0, LONGEST_NAME)}`;
+      const context = contextOf(job);
       const description = printable(text).slice(0, LONGEST_TEXT);
       const set = async (access: GiteaAccess): Promise<void> => {
         wait.sha ??= await readCommit(access, repository, job.id);
@@ -119,6 +119,12 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
   };
 }
 
+/** Never a context of Gitea's own, which ends with an event in brackets: a success in its place could let a pull request be merged. */
+function contextOf({ name }: Job): string {
+  const context = `runner / ${printable(name).slice(0, LONGEST_NAME)}`;
+  return context.endsWith(')') ? `${context} (runner)` : context;
+}
+
 function isUnsaid({ said, text }: Wait): boolean {
   return text !== undefined && text !== said;
 }
@@ -126,8 +132,9 @@ function isUnsaid({ said, text }: Wait): boolean {
 /** Returns the waiting jobs, and those that ended and still need a last status. Known facts stay. */
 function followWaits(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const waits = verdicts.flatMap((verdict) => waitsIn(verdict, waitByKey, targetOf));
-  const shown = waits.filter(([key], at) => waitByKey.has(key) || at < MOST_FOLLOWED);
-  const next = new Map(shown.map(([key, waitNow]) => [key, waitNow()]));
+  const byNamespace = inTurns(waits, ({ namespace }) => namespace);
+  const shown = byNamespace.filter(({ key }, at) => waitByKey.has(key) || at < MOST_FOLLOWED);
+  const next = new Map(shown.map(({ key, waitNow }) => [key, waitNow()]));
   const allGroups = verdicts.flatMap(({ groups }) => groups);
   const groups = new Map(allGroups.map((group) => [group.live.key, group]));
   for (const [key, wait] of waitByKey) {
@@ -145,13 +152,19 @@ function asks({ live: { group } }: GroupVerdict): boolean {
   return group !== undefined && group.commitStatusAfterSeconds > 0;
 }
 
+interface Following {
+  readonly key: string;
+  readonly namespace: string;
+  readonly waitNow: () => Wait;
+}
+
 /** Jobs that wait, and those that did and of which something was said, by key. Words are made for those that are followed. */
 function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
   const { atMs } = planning;
   const wordsOf = wordsFor(planning, [...wanting.values()]);
-  return planning.plan.jobs.flatMap((decision): readonly (readonly [string, () => Wait])[] => {
+  return planning.plan.jobs.flatMap((decision): readonly Following[] => {
     const { job, verdict } = decision;
     const group = 'group' in decision && decision.group ? wanting.get(keyText(decision.group)) : undefined;
     const target = group && targetOf.get(group);
@@ -162,11 +175,12 @@ function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string
       const wait = before ?? { group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
       const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;
       const now = () => ({ target, job, isOver: false, text: isLate ? wordsOf(decision) : undefined });
-      return [[key, () => Object.assign(wait, now())]];
+      return [{ key, namespace: group.namespace, waitNow: () => Object.assign(wait, now()) }];
     }
     if (before?.said === undefined) return [];
     const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
-    return [[key, () => (before.isOver ? before : Object.assign(before, { target, job, isOver: true, text }))]];
+    const last = () => (before.isOver ? before : Object.assign(before, { target, job, isOver: true, text }));
+    return [{ key, namespace: group.namespace, waitNow: last }];
   });
 }
 

@@ -3,6 +3,7 @@
  * small Argo CD, all real HTTP.
  */
 import { expect, it } from 'vitest';
+import { TRACKING_ID } from '../../../src/shared/marks.ts';
 import { type Rig, startRig, until } from '../../serve/rig.ts';
 import { refusing, TOKEN } from '../../support/start-acme.ts';
 
@@ -83,6 +84,12 @@ it('a commit status is one line of printable characters, however a job is called
   expect(statuses(rig)[0]?.context).toMatch(/^runner \/ [\x20-\x7e]{1,100}$/);
 });
 
+it("a commit status never has the context of Gitea's own", async () => {
+  const { rig } = await waiting('build (push)');
+
+  expect(statuses(rig)[0]?.context).toBe('runner / build (push) (runner)');
+});
+
 it('a commit status does not say that a job waits no more while Gitea hides its jobs', async () => {
   const { replica, rig } = await waiting();
   rig.simulator.intercept(refusing(/\/orgs\/acme\/actions\/jobs/, 500));
@@ -114,10 +121,16 @@ it('a commit status names no other repository, although the place in question is
   expect(JSON.stringify(ofWeb())).not.toContain('canary');
 });
 
-it('a commit status is one of 200 at most: the others wait in silence', async () => {
+it('a commit status is one of 200 at most, by turns of the namespaces: the others wait in silence', async () => {
   const rig = await suspendedRig();
   const jobs = Array.from({ length: 260 }, (_, nth) => ({ key: `build-${nth}`, runsOn: ['linux'] }));
   rig.simulator.gitea.push('acme/web', { jobs });
+  const last = rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'last', runsOn: ['gpu'] }] });
+  const [group] = rig.cluster.all('runnergroups');
+  if (!group) throw new Error('no group');
+  const annotations = { [TRACKING_ID]: 'runners:gitea.bpg.pw/RunnerGroup:zz/ci' };
+  const metadata = { ...group.metadata, namespace: 'zz', uid: 'zz', annotations };
+  rig.cluster.put('runnergroups', { ...group, metadata, spec: { ...(group['spec'] as object), labels: ['gpu:host'] } });
   const replica = await rig.start();
   const waiting = async (): Promise<number> => {
     const page = await (await fetch(`http://127.0.0.1:${replica.probes}/debug/queue`)).text();
@@ -129,6 +142,9 @@ it('a commit status is one of 200 at most: the others wait in silence', async ()
   expect(left).toBeGreaterThan(190);
   // A status that is being written may be counted twice.
   expect(left).toBeLessThanOrEqual(201);
+  await until('the job of another namespace is among them', () =>
+    statuses(rig).some(({ sha }) => sha === last.run.sha),
+  );
 });
 
 it('a commit status is not set for a group that does not ask for it, nor before its time', async () => {
