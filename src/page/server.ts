@@ -336,7 +336,7 @@ function refuseForeign(ownUrl: string, { headers, method = 'GET' }: IncomingMess
   if (!allowed.includes(method)) throw new Refusal(405, 'This page only reads.', { allow: allowed.join(', ') });
   const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
   if (isSignOut && !isOwn) throw new Refusal(403, 'Another site has sent this.');
-  const hasToken = TOKEN_NAMES.some((name) => url.searchParams.has(name));
+  const hasToken = [...url.searchParams.keys()].some((name) => TOKEN_NAMES.includes(name.toLowerCase()));
   const why = 'A token in a URL is not read, and may stand in logs now: delete it in Gitea';
   if (hasToken) throw new Refusal(400, `${why}. Send it in the header Authorization.`);
 }

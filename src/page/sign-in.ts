@@ -53,7 +53,10 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
     const form = { body: body.toString(), contentType: 'application/x-www-form-urlencoded' };
     const request = { what: 'sign a person in', method: 'POST', url: new URL(url), ...form, once: true } as const;
     const { text, status, mediaType } = await giteas.send(request, QUEUES.signIn, new Deadline(EXCHANGE_MS, clock));
-    return new Response(text, { status, headers: { 'content-type': mediaType } });
+    if (status < 200 || status >= 500) throw new GiteaIsDown();
+    // A Response of 204, 205 or 304 may have no text.
+    const content = status === 200 || status >= 400 ? text : null;
+    return new Response(content, { status, headers: { 'content-type': mediaType } });
   };
 
   return {
@@ -81,7 +84,6 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
           [customFetch]: (url, { body }) => exchange(url, body),
           [allowInsecureRequests]: true,
         });
-        if (response.status >= 500) throw new GiteaIsDown();
         const { access_token, expires_in } = await processAuthorizationCodeResponse(server, client, response);
         return { token: access_token, seconds: Math.min(expires_in ?? LONGEST_SESSION_S, LONGEST_SESSION_S) };
       } catch (error) {

@@ -154,7 +154,7 @@ it('a token in a URL is refused on every path, also a good one', async () => {
   const [token = ''] = provider.tokens;
 
   for (const path of ['/', '/groups', '/api/v1/jobs', '/signed-in']) {
-    for (const name of ['access_token', 'token']) {
+    for (const name of ['access_token', 'token', 'Access_Token']) {
       const got = await browser.ask(`${page}${path}?${name}=${token}`);
       expect(got.status).toBe(400);
       expect(got.text).not.toContain(token);

@@ -39,6 +39,8 @@ it('sign-in leads through Gitea with PKCE to the page that was asked for', async
 it.each([
   ['the person says no at Gitea', { refuses: true }, 400, 'Gitea did not confirm this sign-in.'],
   ['Gitea does not answer', { exchangeFails: 502 }, 503, 'Gitea does not answer'],
+  ['Gitea answers without a token', { exchangeFails: 204 }, 400, 'Gitea did not confirm this sign-in.'],
+  ['something answers that speaks another protocol', { exchangeFails: 101 }, 503, 'Gitea does not answer'],
 ])('a sign-in says that it did not work when %s', async (_, what, status, why) => {
   const { page, provider } = await startAcmePage();
   Object.assign(provider, what);
