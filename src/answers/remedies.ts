@@ -306,7 +306,7 @@ const REMEDIES: Remedies = [
   [/^\w+: .*unknown (?:shorthand )?flag/, 'take an image with a newer runner'],
   [/^InitContainerRunning.* register has\b/, REACH],
   [
-    /^(?:CrashLoopBackOff|InitContainerFailed|SidecarEnded).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
+    /^(?:CrashLoopBackOff|InitContainerFailed|SidecarEnded|OOMKilled).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
     'give container <container> a higher memory limit in <TEMPLATE>',
   ],
   [
@@ -576,7 +576,7 @@ interface Names {
 }
 
 /** Where a reader sees more, and where the pod is written. */
-export const PLACES = { DOCTOR: 'gitea-runners doctor', TEMPLATE: 'spec.podTemplate' };
+export const PLACES = { DOCTOR: 'gitea-runners doctor', NAMESPACE: 'NAMESPACE', TEMPLATE: 'spec.podTemplate' };
 export type Places = Partial<typeof PLACES>;
 
 /** Who refuses a pod: a policy of Kyverno or Gatekeeper, or a ValidatingAdmissionPolicy. */
@@ -598,7 +598,7 @@ export function remedyOf(trouble: PodTrouble, { group, places, runner, secret }:
     ...places,
     CLAIMS: claims?.map((each) => ` ${each}`).join('') ?? '',
     GROUP: group ? `RunnerGroup ${keyText(group)}` : 'the RunnerGroup',
-    NAMESPACE: group?.namespace,
+    ...(group && { NAMESPACE: group.namespace }),
     NODE: node,
     POLICY: remedyIn(REFUSING, message),
     RUNNER: runner,

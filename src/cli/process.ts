@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { Failure, systemCode } from '../shared/failure.ts';
-import { columnsFrom, type ExitCode, type Io } from '../shared/io.ts';
+import { columnsFrom, type ExitCode, type Io, paperOf } from '../shared/io.ts';
 import { printable } from '../shared/printable.ts';
+import { wrapped } from '../shared/table.ts';
 import { flagValue, type GivenFlags } from './flags/flags.ts';
 
 export function mainIo(): Io {
@@ -45,7 +46,7 @@ const MOST_LINES = 20;
 export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCode {
   if (error instanceof Failure) {
     const lines = error.message.split('\n').slice(0, MOST_LINES).map(printable);
-    io.err(`error: ${error.code} ${lines.join('\n')}\n`);
+    io.err(`${wrapped(`error: ${error.code} ${lines.join('\n')}`, paperOf(io).columns)}\n`);
     return error.exit;
   }
   const name = error instanceof Error ? error.name : 'unknown error';

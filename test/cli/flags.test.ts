@@ -114,8 +114,19 @@ test('a switch in the environment is true or false and nothing else', () => {
   expect(read('sweep', {}, { GITEA_RUNNERS_SWEEP: '0' })).toBe(false);
   expect(failureOf('sweep', {}, { GITEA_RUNNERS_SWEEP: 'no' })).toMatchObject({
     code: 'GR-FLAG-03',
-    message: 'read GITEA_RUNNERS_SWEEP: it must be true or false.',
+    message: 'read GITEA_RUNNERS_SWEEP: it must be true or false, not "no".',
   });
+});
+
+test.each([
+  ['registry.acme.example/team/gitea runner:1.0', true],
+  ['https://ann:pw@registry.acme.example/runner', false],
+  ['0123456789abcdef0123456789abcdef01234567', false],
+  ['https://git.acme.example/x?token=short', false],
+])('an error shows the value %s: %s', (value, isShown) => {
+  const { message } = failureOf('poll', {}, { GITEA_RUNNERS_POLL: value });
+
+  expect(message.includes(value)).toBe(isShown);
 });
 
 test('an error names the place where the value was written', () => {

@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { mainIo } from '../../src/cli/process.ts';
+import { mainIo, reportFailure } from '../../src/cli/process.ts';
+import { Failure } from '../../src/shared/failure.ts';
 
 it('the width is that of the terminal now, not that at the start', () => {
   vi.stubEnv('COLUMNS', '');
@@ -14,4 +15,16 @@ it('the width is that of the terminal now, not that at the start', () => {
   vi.unstubAllEnvs();
 
   expect([before, after]).toEqual([100, 60]);
+});
+
+it.each<[string, string | undefined, number]>([
+  ['is wrapped', '40', 4],
+  ['stays one line on a pipe', undefined, 1],
+])('an error %s', (_, columns, lines) => {
+  const written: string[] = [];
+  const io = { ...mainIo(), env: { COLUMNS: columns }, columns: 40, terminal: false, err: written.push.bind(written) };
+
+  reportFailure(new Failure('GR-X-01', 1, 'a word and another word '.repeat(5)), io as never, false);
+
+  expect(written.join('').trim().split('\n')).toHaveLength(lines);
 });

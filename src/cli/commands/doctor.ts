@@ -1,7 +1,7 @@
 /** `gitea-runners doctor`: judges an installation, and says how to repair each fault. It changes nothing. */
 import { type ExitCode, type Io, type Paper, painted, paperOf } from '../../shared/io.ts';
 import { jsonText, printable } from '../../shared/printable.ts';
-import { wrapped } from '../../shared/table.ts';
+import { splitIntoLines, wrapped } from '../../shared/table.ts';
 import { onlyBefore } from '../doctor/before.ts';
 import { findingsOf } from '../doctor/checks.ts';
 import { askOwnRight, EVERYTHING, readInstallation } from '../doctor/installation.ts';
@@ -42,9 +42,9 @@ const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yel
 function text(findings: readonly DoctorFinding[], paper: Paper): string {
   const lines = findings.flatMap(({ check, is, text: seen, fix }) => {
     const [sign, colour] = SIGNS[is];
-    // A remedy is copied, so it stays whole.
     const line = `${painted(colour, sign, paper)} ${wrapped(printable(`${check}: ${seen}`), paper.columns)}\n`;
-    return fix === undefined ? [line] : [line, `    ${printable(fix)}\n`];
+    const width = (paper.columns ?? Number.POSITIVE_INFINITY) - 4;
+    return fix === undefined ? [line] : [line, `    ${splitIntoLines(printable(fix), width).join('\n    ')}\n`];
   });
   const count = (verdict: DoctorFinding['is']): number => findings.filter((each) => each.is === verdict).length;
   return `${lines.join('')}\n${count('good')} good, ${count('bad')} bad, ${count('unknown')} not known\n`;

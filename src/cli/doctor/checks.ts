@@ -1,7 +1,7 @@
 /** Judges an installation, in the order in which it is made, and our parts beside Argo CD. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' };
-import { remedyOf, troubleText } from '../../answers/remedies.ts';
-import { conditionMet, endToldBy, troubleOfPending } from '../../clients/kubernetes/kube-pods.ts';
+import { isSameTrouble, remedyOf, troubleText } from '../../answers/remedies.ts';
+import { conditionMet, endToldBy, outOfMemory, troubleOfPending } from '../../clients/kubernetes/kube-pods.ts';
 import { Spec } from '../../config/runnergroup/group-schema.ts';
 import { specFieldsOf } from '../../config/runnergroup/json-schema.ts';
 import type { Look, PodTrouble } from '../../planner/evidence.ts';
@@ -31,18 +31,19 @@ import {
 import { type DeployedContainer, type Deployment, secretValue } from '../reading/reads.ts';
 import { account, applicationSets, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
 import { containersOf, environment } from './environment.ts';
-import { groups } from './groups.ts';
-import { type Installation, serveIsDown } from './installation.ts';
+import { giteas, groups } from './groups.ts';
+import { type Installation, type Judged, serveIsDown } from './installation.ts';
 import { shards } from './sibling-shards.ts';
 
-const CHECKS: readonly (readonly [check: string, judge: (installation: Installation) => Judgements])[] = [
+/** Causes come before what follows from them. */
+const CHECKS: readonly (readonly [check: string, judge: (installation: Judged) => Judgements])[] = [
   ['Kubernetes', kubernetes],
   ['CustomResourceDefinition', crd],
+  ['environment of both', environment],
+  ['Secret of serve', serveSecret],
   ['sidecar in argocd-repo-server', sidecar],
   ['serve', serve],
   ['leader of serve', leader],
-  ['environment of both', environment],
-  ['Secret of serve', serveSecret],
   ['Service for webhooks', service],
   ['NetworkPolicy of serve', networkPolicy],
   ['rights in Kubernetes', access],
@@ -50,10 +51,11 @@ const CHECKS: readonly (readonly [check: string, judge: (installation: Installat
   ['rights in Argo CD', rights],
   ['tracking in Argo CD', tracking],
   ['what Argo CD watches', watched],
+  ['projects in Argo CD', projects],
+  ['Gitea', giteas],
   ['Application', applications],
   ['ApplicationSet', applicationSets],
   ['shards of one folder', shards],
-  ['projects in Argo CD', projects],
   ['RunnerGroups', groups],
   ['dead rows in Gitea', deadRows],
 ];
@@ -63,9 +65,10 @@ const BEFORE = new Set(['Kubernetes', 'tracking in Argo CD', 'what Argo CD watch
 
 /** Runs the checks. @param isBefore only those that also work before an installation */
 export function findingsOf(installation: Installation, isBefore = false): readonly DoctorFinding[] {
-  return CHECKS.flatMap(([check, judge]) =>
-    isBefore && !BEFORE.has(check) ? [] : withCheckName(check, judge(installation)),
-  );
+  const above: DoctorFinding[] = [];
+  for (const [check, judge] of CHECKS)
+    if (!isBefore || BEFORE.has(check)) above.push(...withCheckName(check, judge({ ...installation, above })));
+  return above;
 }
 
 /** Native sidecars (containerMode dind and buildkit) are on since this one. */
@@ -98,7 +101,7 @@ function crd({ crd: read }: Installation): Judgements {
   });
 }
 
-function sidecar(installation: Installation): Judgements {
+function sidecar(installation: Judged): Judgements {
   const { repoServer, deployments, argocdNamespace } = installation;
   return judgeRead(repoServer, fixes.noRepoServer(deployments, argocdNamespace), (deployment) => {
     const { containers, securityContext } = deployment.spec.template.spec;
@@ -125,7 +128,7 @@ function sidecar(installation: Installation): Judgements {
   });
 }
 
-function serve(installation: Installation): Judgements {
+function serve(installation: Judged): Judgements {
   const { serve: read, argocdNamespace } = installation;
   return judgeRead(read, fixes.STEP_1, (deployment) => {
     if (deployment.spec.replicas === 0) {
@@ -144,27 +147,53 @@ function serve(installation: Installation): Judgements {
 const PLUGIN_USER = 999;
 
 /** Ready pods may be those of an older template, without the sidecar or with other settings. */
-function running({ metadata, spec, status }: Deployment, image: string, installation: Installation): Judgement {
-  const { argocdNamespace, pods } = installation;
+function running({ metadata, spec, status }: Deployment, image: string, installation: Judged): Judgement {
   const { conditions, observedGeneration, readyReplicas, updatedReplicas } = status;
   const failing = conditions.flatMap((each) => (FAILING.includes(`${each.type} ${each.status}`) ? each.message : []));
-  const ofPods = ('value' in pods ? pods.value : []).flatMap((pod) => {
-    const { trouble, stillSinceMs } = troubleOfPending(pod);
-    if (!pod.metadata.name.startsWith(`${metadata.name}-`) || conditionMet(pod, 'Ready')) return [];
-    const warning = endToldBy(pod) ? undefined : warningOf(pod.metadata.name, installation);
-    return (stillSinceMs === undefined ? trouble : undefined) ?? warning ?? [];
-  });
-  const why = [...new Set([...ofPods.map(troubleText), ...failing])].map((each) => `: ${each}`).join('');
+  const causes = troublesOf(metadata.name, installation);
+  const why = [...new Set([...causes.map(troubleText), ...failing])].map((each) => `: ${each}`).join('');
   const text = `${readyReplicas} of ${spec.replicas} ready, ${image}`;
   const isObserved = observedGeneration === metadata.generation;
   const isNewest = isObserved && (observedGeneration === undefined || updatedReplicas >= spec.replicas);
   const newest = `${isObserved ? updatedReplicas : 0} of ${spec.replicas} pods are of the newest template`;
   const state = readyReplicas === 0 || isNewest ? text : newest;
-  if (readyReplicas === 0 || why !== '')
-    return bad(state + why, (ofPods[0] && remedyOf(ofPods[0])) ?? fixes.describePods(argocdNamespace, metadata.name));
+  if (readyReplicas === 0 || why !== '') return bad(state + why, remedyFor(metadata.name, causes[0], installation));
   if (isNewest) return good(text);
+  const { argocdNamespace } = installation;
   return unknown(newest, `Wait: kubectl -n ${argocdNamespace} rollout status deployment/${metadata.name}`);
 }
+
+/** Returns why pods of a Deployment are not ready, or may not stay so: once for each cause, whose words name each pod. */
+function troublesOf(deployment: string, installation: Installation): readonly PodTrouble[] {
+  const { pods } = installation;
+  const all = ('value' in pods ? pods.value : []).flatMap((pod) => {
+    if (!pod.metadata.name.startsWith(`${deployment}-`)) return [];
+    const ended = outOfMemory(pod);
+    if (ended || conditionMet(pod, 'Ready')) return ended ?? [];
+    const { trouble, stillSinceMs } = troubleOfPending(pod);
+    const warning = endToldBy(pod) ? undefined : warningOf(pod.metadata.name, installation);
+    return (stillSinceMs === undefined ? trouble : undefined) ?? warning ?? [];
+  });
+  return all.filter((each, at) => all.findIndex((other) => isSameTrouble(each, other)) === at);
+}
+
+function remedyFor(deployment: string, cause: PodTrouble | undefined, { above, argocdNamespace }: Judged): string {
+  const TEMPLATE = deployment === NAME ? SERVE_MANIFEST : SIDECAR_MANIFEST;
+  const places = { ...fixes.HERE, NAMESPACE: argocdNamespace, TEMPLATE };
+  const ofCause = cause?.container
+    ? fixes.lastLog(argocdNamespace, deployment, cause.container)
+    : cause && remedyOf(cause, { places });
+  const remedy = ofCause ?? fixes.describePods(argocdNamespace, deployment);
+  // A container that ends by itself, or lacks a Secret, may do so for what is bad above.
+  const mayFollow = !cause || ENDS_BY_ITSELF.has(cause.reason);
+  const first = mayFollow && fixes.badAbove(above, ['environment of both', 'Secret of serve']);
+  return first ? `First mend ${first}, which is bad above. If it stays so: ${remedy}` : remedy;
+}
+
+const ENDS_BY_ITSELF: ReadonlySet<string> = new Set(['CrashLoopBackOff', 'CreateContainerConfigError']);
+
+const SERVE_MANIFEST = 'install/gitea-runners.yaml (with Helm: serve in the values)';
+const SIDECAR_MANIFEST = "install/argocd-repo-server.yaml (with Argo CD's chart: install/helm-values.yaml)";
 
 /** Returns the newest warning about a pod: of a volume, a node or a probe its status says nothing. */
 function warningOf(pod: string, { podEvents }: Installation): PodTrouble | undefined {

@@ -1,10 +1,9 @@
 /** Judges what stands in Argo CD: the account of `serve`, its rights, the Applications. Pure. */
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
-import { afterError, failureOf } from '../../answers/not-created.ts';
+import { afterError, ERROR_CODE, failureOf } from '../../answers/not-created.ts';
 import { sourcesOf, unwrapped } from '../../clients/argocd/app-state.ts';
 import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
-import { Failure } from '../../shared/failure.ts';
 import {
   APPLICATION_ANNOTATIONS,
   applicationSpec,
@@ -18,7 +17,7 @@ import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
 import type { Application, AppProject, WithData } from '../reading/reads.ts';
 import { applicationSeen } from '../reading/surroundings.ts';
-import type { Installation } from './installation.ts';
+import type { Installation, Judged } from './installation.ts';
 
 /** Judges whether Argo CD has the account of `serve`, and lets it have a token. */
 export function account({ accounts, argocdNamespace }: Installation): Judgements {
@@ -211,7 +210,7 @@ const groupsOf = ({ status }: Application): readonly string[] =>
   status.resources.filter(({ kind }) => kind === KIND).map(keyText);
 
 /** Judges each Application that has the plugin or RunnerGroups, and whether each namespace of groups has one. */
-export function applications(installation: Installation): Judgements {
+export function applications(installation: Judged): Judgements {
   const { applications: read, groups: all, argocdNamespace, params } = installation;
   const others = 'value' in params ? (params.value.data['application.namespaces'] ?? '') : '';
   /** What is missing here may be in a namespace that Argo CD looks at, too. */
@@ -272,7 +271,7 @@ function sourceTrouble(app: Application): string | undefined {
 }
 
 /** Judges one Application: what Argo CD says comes before what the manual has in another way. */
-function application(app: Application, { gitea, nowMs }: Installation): readonly Judgement[] {
+function application(app: Application, { above, nowMs }: Judged): readonly Judgement[] {
   const { metadata, spec, status } = app;
   const trouble = sourceTrouble(app);
   if (trouble !== undefined) return [bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`)];
@@ -285,25 +284,27 @@ function application(app: Application, { gitea, nowMs }: Installation): readonly
   // A sync that has failed is told by its operation, which has the reason.
   const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
   const text = error && `${error.type}: ${unwrapped(error.message)}`;
-  const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && text?.includes(look.code));
-  const ofError =
-    text &&
-    bad(
-      text,
-      isOfGitea
-        ? 'it follows from Gitea, which fails below: mend that first'
-        : afterError(text, keyText(metadata), fixes.HERE),
-    );
+  const cause = causeOf(text ?? failure?.why ?? '', above);
+  const first = cause && fixes.followsFrom(cause);
+  const ofError = text && bad(text, first ?? afterError(text, keyText(metadata), fixes.HERE));
   const { namespace, name } = metadata;
   const patch = `kubectl -n ${namespace} patch application ${name} --type=merge -p '${JSON.stringify(patchFor(app))}'`;
   const isLeftAlone = metadata.annotations[SKIP_RECONCILE] !== undefined;
-  const told = ofError || (failure && !isLeftAlone && bad(failure.why, failure.next));
+  const told = ofError || (failure && !isLeftAlone && bad(failure.why, first ?? failure.next));
   const judged = [told || [], faults.length > 0 ? bad([...faults, ...differs].join('; '), patch) : []].flat();
   if (judged.length > 0) return judged;
   const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
   const doubts = [...differs, said && `Argo CD says ${said}`].filter(Boolean).join('; ');
   const sync = `If it stays so: argocd app sync ${name}; a sync window of project ${spec.project} may forbid it`;
   return [doubts ? unknown(doubts, differs.length > 0 ? sync : undefined) : good(`project ${spec.project}`)];
+}
+
+/** Returns the check from whose fault an error of Argo CD follows: it has the same code, or is the plugin's. */
+function causeOf(text: string, above: Judged['above']): string | undefined {
+  const [code] = ERROR_CODE.exec(text) ?? [];
+  const ofCode = code && above.find(({ is, text: seen }) => is === 'bad' && seen.includes(code))?.check;
+  const ofPlugin = /plugin sidecar: |cmp-server/.test(text) && fixes.badAbove(above, ['environment', 'sidecar']);
+  return ofCode || ofPlugin || undefined;
 }
 
 /** Returns what the manual has in another way. */

@@ -18,22 +18,21 @@ import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
 import { rawValue, secretValue } from '../reading/reads.ts';
-import { account, applications, rights } from './doctor-argocd.ts';
-import { environment } from './environment.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
-import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
+import {
+  type Deliveries,
+  type Installation,
+  type Judged,
+  MOST_GROUPS,
+  registrationSecret,
+  serveIsDown,
+} from './installation.ts';
 import { NODE_REMEDIES, PodPlace, whyNot } from './node-fit.ts';
 import { runnerNamespace } from './runner-namespace.ts';
 
-const OF_SCOPE = [
-  ['Gitea,', look] as const,
-  ['CI jobs of', queue] as const,
-  ['Actions of', actions] as const,
-  ['webhook of', webhook] as const,
-];
+const OF_SCOPE = [['CI jobs of', queue] as const, ['Actions of', actions] as const, ['webhook of', webhook] as const];
 /** The checks of each group, and the words after the group's name. */
 const OF_GROUP = [
-  ['', token] as const,
   [', as serve sees it', ready] as const,
   [', as serve sees it', unwell] as const,
   ['', records] as const,
@@ -42,8 +41,22 @@ const OF_GROUP = [
   ['', nodes] as const,
 ];
 
+/** Judges what the plugin needs: RunnerGroups that can be read, and for each Gitea a token and an answer. */
+export function giteas(installation: Judged): Judgements {
+  const { broken, gitea, groups: all } = installation;
+  return [
+    ...broken.flatMap(({ group, problem }) =>
+      withCheckName(`RunnerGroup ${group}`, bad(problem, 'Correct it in git: gitea-runners validate shows the place')),
+    ),
+    ...all
+      .slice(0, MOST_GROUPS)
+      .flatMap((group) => withCheckName(`RunnerGroup ${keyText(group)}`, token(group, installation))),
+    ...gitea.scopes.flatMap((scope) => withCheckName(`Gitea, ${scope.name}`, look(scope, installation))),
+  ];
+}
+
 /** Judges each scope, and each of the first groups. */
-export function groups(installation: Installation): Judgements {
+export function groups(installation: Judged): Judgements {
   const { broken, gitea, groups: all, groupsUnread, inNamespaces } = installation;
   if (groupsUnread) return unknown(`${groupsUnread.code} ${groupsUnread.message}`);
   if (all.length + broken.length === 0) {
@@ -54,9 +67,6 @@ export function groups(installation: Installation): Judgements {
   const shownGroups = all.slice(0, MOST_GROUPS);
   const restNote = `the first ${shownGroups.length} of ${all.length} were looked at`;
   return [
-    ...broken.flatMap(({ group, problem }) =>
-      withCheckName(`RunnerGroup ${group}`, bad(problem, 'Correct it in git: gitea-runners validate shows the place')),
-    ),
     ...gitea.scopes.flatMap((scope) =>
       OF_SCOPE.flatMap(([of, judge]) => withCheckName(`${of} ${scope.name}`, judge(scope, installation) ?? [])),
     ),
@@ -74,7 +84,7 @@ function isOff({ actions: read }: ScopeSeen): boolean {
   return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
 }
 
-function look(scope: ScopeSeen, installation: Installation): Judgements {
+function look(scope: ScopeSeen, installation: Judged): Judgements {
   const { look: giteaLook, url, version } = scope;
   const which = version === undefined ? url : `${url} (Gitea ${version})`;
   if (!(giteaLook instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
@@ -128,7 +138,7 @@ function token(group: RunnerGroup, { gitea }: Installation): Judgements {
 }
 
 /** Judges the condition Ready. Known faults of Gitea or the token are not reported twice. */
-function ready(group: RunnerGroup, installation: Installation): Judgements {
+function ready(group: RunnerGroup, installation: Judged): Judgements {
   const { scopes, withoutToken } = installation.gitea;
   const failure = withoutToken.get(group);
   if (failure && !isUnread(failure)) return [];
@@ -141,14 +151,16 @@ function statusOf(group: RunnerGroup, { statuses }: Installation) {
 }
 
 /** Returns the judgement of `serve`, which reaches Gitea from within the cluster. */
-function ofServe(group: RunnerGroup, installation: Installation): Judgement {
+function ofServe(group: RunnerGroup, installation: Judged): Judgement {
   const { nowMs } = installation;
   if (serveIsDown(installation)) return unknown('serve does not run');
   const { isOutdated, lastCheckTime, notReady, reason } = statusOf(group, installation) ?? {};
   const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(installation.argocdNamespace)}`;
   if (reason === INVALID && notReady !== undefined && !isOutdated) return bad(notReady, otherVersion(fixes.HERE));
-  const above = causeAbove(reason, installation);
-  if (notReady !== undefined) return bad(notReady, above ?? (ERROR_CODE.test(notReady) ? correctText(notReady) : fix));
+  const isOfArgoCd = ARGOCD_REASONS.has(reason ?? '') || reason === 'WakeFailed';
+  const above = isOfArgoCd ? fixes.badAbove(installation.above, ABOVE) : undefined;
+  if (notReady !== undefined && above !== undefined) return bad(notReady, fixes.followsFrom(above));
+  if (notReady !== undefined) return bad(notReady, ERROR_CODE.test(notReady) ? correctText(notReady) : fix);
   if (lastCheckTime === undefined)
     return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
   return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
@@ -157,19 +169,7 @@ function ofServe(group: RunnerGroup, installation: Installation): Judgement {
 }
 
 /** Checks above those of groups, from whose faults a wake that fails, or a plan that does not come, follows. */
-const ABOVE = [
-  ['Application', applications] as const,
-  ['account in Argo CD', account] as const,
-  ['rights in Argo CD', rights] as const,
-  ['environment of both', environment] as const,
-];
-
-function causeAbove(reason = '', installation: Installation): string | undefined {
-  if (!ARGOCD_REASONS.has(reason) && reason !== 'WakeFailed') return undefined;
-  const judged = ABOVE.flatMap(([check, judge]) => withCheckName(check, judge(installation)));
-  const culprit = judged.find(({ is }) => is === 'bad');
-  return culprit && `It follows from ${culprit.check}, which is bad above: mend that first`;
-}
+const ABOVE = ['Application', 'account in Argo CD', 'rights in Argo CD', 'environment of both'];
 
 /** Conditions that are not well although the group is ready. */
 function unwell(group: RunnerGroup, installation: Installation): Judgements {

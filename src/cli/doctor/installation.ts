@@ -13,6 +13,7 @@ import { Failure, orFailure } from '../../shared/failure.ts';
 import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../shared/installed/installed-names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../reading/cluster-source.ts';
+import type { DoctorFinding } from '../reading/finding.ts';
 import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../reading/read-object.ts';
 import {
   installedSecrets,
@@ -32,6 +33,8 @@ import { readLease } from '../reading/surroundings.ts';
 import { lookAtGitea } from './gitea-seen.ts';
 
 export type Installation = Awaited<ReturnType<typeof readInstallation>>;
+/** With the findings so far. */
+export type Judged = Installation & { readonly above: readonly DoctorFinding[] };
 
 /** Groups that are looked at; more would load Gitea and the API server. */
 export const MOST_GROUPS = 50;

@@ -80,9 +80,19 @@ export type ValueOf<F extends Flag> = F extends { readonly value: string }
       | (F extends { readonly default: string | number } ? never : undefined)
   : boolean;
 
+/** @param got what came; it is not shown if it may be a secret */
+export function flagFailure(code: string, { name }: Pick<Source, 'name'>, must: string, got = ''): Failure {
+  return new Failure(code, 2, `read ${name}: it must be ${must}${isShown(got) ? `, not "${got}"` : ''}.`);
+}
+
+/** A part of an image, an address or a list is shorter than a token. What stands before @ or behind ? may be a password. */
+function isShown(got: string): boolean {
+  return got !== '' && got.length <= 100 && got.split(/[.,:+/ ]/).every((part) => /^[\w-]{0,20}$/.test(part));
+}
+
 /** A switch in the environment. @throws Failure exit 2 when it is neither true nor false. */
 export function isOn(text: string | undefined, variable: string): boolean {
   if (text === undefined || text === 'false' || text === '0') return false;
   if (text === 'true' || text === '1') return true;
-  throw new Failure('GR-FLAG-03', 2, `read ${variable}: it must be true or false.`);
+  throw flagFailure('GR-FLAG-03', { name: variable }, 'true or false', text);
 }

@@ -6,21 +6,12 @@ import { readShards } from '../../clients/argocd/application.ts';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
 import type { Shard } from '../../plan/settings.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
-import { Failure } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
 import { LARGEST_BUDGET } from '../../tasks/sweep/choose.ts';
 import { SAMPLERS } from '../../telemetry/tracing/span.ts';
-import type { Source } from './flag.ts';
+import { flagFailure, type Source } from './flag.ts';
 
 type Reader<T> = (text: string, source: Source) => T;
-
-/** Longer than any word, number or time, and shorter than any token. */
-const SHOWN = /^[\w.,:+/ -]{1,20}$/;
-
-/** @param got what came; a long one may be a token, and is not shown */
-function flagFailure(code: string, { name }: Source, must: string, got = ''): Failure {
-  return new Failure(code, 2, `read ${name}: it must be ${must}${SHOWN.test(got) ? `, not "${got}"` : ''}.`);
-}
 
 /** Makes a reader. @param parse undefined for a text that is wrong @param must the end of "it must be …" */
 function reader<T>(code: string, must: string, parse: (text: string) => T | undefined): Reader<T> {

@@ -16,6 +16,13 @@ export interface DoctorFinding {
   readonly fix?: string | undefined;
 }
 
+/** Returns the first of these checks that is bad. A check may have a finding for each object: `Application runners`. */
+export function badAbove(above: readonly DoctorFinding[], checks: readonly string[]): string | undefined {
+  return above.find(({ check, is }) => is === 'bad' && checks.some((name) => check.startsWith(name)))?.check;
+}
+
+export const followsFrom = (check: string): string => `It follows from ${check}, which is bad above: mend that first`;
+
 /** A finding; without `check` it has the name of the check that answers it. */
 export type Judgement = Omit<DoctorFinding, 'check'> & Partial<Pick<DoctorFinding, 'check'>>;
 export type Judgements = Judgement | readonly Judgement[];
@@ -97,6 +104,9 @@ export const newHandOver = (namespace: string): string =>
 
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `Their Events and their log say why: kubectl -n ${argocdNamespace} describe pods, and logs deployment/${deployment}`;
+
+export const lastLog = (argocdNamespace: string, deployment: string, container: string): string =>
+  `Its log says why: kubectl -n ${argocdNamespace} logs deployment/${deployment} -c ${container} --previous`;
 
 /** Remedy for a Gitea that this machine does not reach. */
 export const fromWithin = (argocdNamespace: string): string =>

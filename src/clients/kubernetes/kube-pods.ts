@@ -113,6 +113,15 @@ export function troubleOfPending(pod: KubePod): Pending {
   return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
 }
 
+/** Returns how a container was OOM-killed that was started again, and is so with the same limit. */
+export function outOfMemory({ status }: KubePod): PodTrouble | undefined {
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const killed = containers.find(({ lastState }) => lastState?.terminated?.reason === 'OOMKilled');
+  const end = killed?.lastState?.terminated;
+  if (!end) return undefined;
+  return troubleOf('OOMKilled', `${endText(killed.name, end)} at ${timeText(end.finishedAt ?? 0)}`);
+}
+
 /** Returns the names of the claims of a pod. The claim of an ephemeral volume has the names of pod and volume. */
 function claimsOf({ metadata, spec }: KubePod): readonly string[] {
   const claims = spec?.volumes?.flatMap(({ name, ephemeral, persistentVolumeClaim }) =>

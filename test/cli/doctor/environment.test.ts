@@ -42,7 +42,7 @@ it.each<readonly [string, (world: World) => World, string]>([
   [
     'a switch of the sidecar that is neither on nor off',
     variable(CONTAINER, 'VERBOSE', 'yes'),
-    'environment of both: generate does not start: read GITEA_RUNNERS_VERBOSE: it must be true or false',
+    'environment of both: generate does not start: read GITEA_RUNNERS_VERBOSE: it must be true or false, not "yes"',
   ],
   [
     'a serve without the address of Argo CD',

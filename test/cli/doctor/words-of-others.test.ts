@@ -17,6 +17,7 @@ import {
   condition as ready,
   repoServer,
   SERVE,
+  SETTINGS,
   secret,
   serve,
   type World,
@@ -37,6 +38,12 @@ const waiting = (name: string, reason: string, message: string): Json => ({
     containerStatuses: [{ name: 'serve', state: { waiting: { reason, message } } }],
   },
 });
+const killed = (name: string): Json => {
+  const terminated = { exitCode: 137, reason: 'OOMKilled', finishedAt: '2026-01-01T00:00:00Z' };
+  const containerStatuses = [{ name: 'serve', state: { running: {} }, lastState: { terminated } }];
+  const status = { phase: 'Running', conditions: [condition('Ready', 'True', '')], containerStatuses };
+  return { ...waiting(name, '', ''), status };
+};
 const EVENTS = '/api/v1/namespaces/argocd/events';
 const SETS = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets';
 const warning = (name: string, reason: string, message: string, secondsAgo: number): Json => ({
@@ -56,7 +63,52 @@ it.each<readonly [string, (world: World) => World, string]>([
         [waiting('gitea-runners-1', 'CreateContainerConfigError', 'secret "gitea-runners-serve" not found')],
       ),
     ),
-    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CreateContainerConfigError: secret "gitea-runners-serve" not found\n    make Secret gitea-runners-serve',
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CreateContainerConfigError: secret "gitea-runners-serve" not found\n    make Secret gitea-runners-serve in namespace argocd, or correct the name',
+  ],
+  [
+    'where to raise the memory of a serve that was OOM-killed',
+    put([PODS, 'items'], [killed('gitea-runners-1'), killed('gitea-runners-2')]),
+    'serve: 1 of 2 ready, argocd-gitea-runners:0.2.0: OOMKilled: container serve ended with exit code 137 (OOMKilled) at 2026-01-01T00:00:00Z\n    give container serve a higher memory limit in install/gitea-runners.yaml (with Helm: serve in the values)\n',
+  ],
+  [
+    'which setting a serve may end for',
+    all(
+      put([SERVE], serve(0)),
+      put([SETTINGS], { data: { GITEA_RUNNERS_ARGOCD_URL: 'https://a', GITEA_RUNNERS_POLL: 'often' } }),
+      put([PODS, 'items'], [waiting('gitea-runners-1', 'CrashLoopBackOff', 'back-off 10s')]),
+    ),
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CrashLoopBackOff: back-off 10s\n    First mend environment of both, which is bad above. If it stays so: Its log says why: kubectl -n argocd logs deployment/gitea-runners -c serve --previous\n',
+  ],
+  [
+    'the log of a serve that ends by itself',
+    all(put([SERVE], serve(0)), put([PODS, 'items'], [waiting('gitea-runners-1', 'CrashLoopBackOff', 'back-off 10s')])),
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CrashLoopBackOff: back-off 10s\n    Its log says why: kubectl -n argocd logs deployment/gitea-runners -c serve --previous\n',
+  ],
+  [
+    'one cause once, whose words name each pod',
+    all(
+      put([SERVE], serve(0)),
+      put(
+        [PODS, 'items'],
+        [waiting('gitea-runners-1', 'ContainerCreating', ''), waiting('gitea-runners-2', 'ContainerCreating', '')],
+      ),
+      put([EVENTS], {
+        items: ['gitea-runners-1', 'gitea-runners-2'].map((pod) =>
+          warning(pod, 'FailedMount', `no volume for "${pod}"`, 5),
+        ),
+      }),
+    ),
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: FailedMount: no volume for "gitea-runners-1"\n',
+  ],
+  [
+    'that the plugin fails with the sidecar',
+    all(
+      put([REPO_SERVER], repoServer(0)),
+      put([...APPLICATION, 'status'], {
+        conditions: [{ type: 'ComparisonError', message: 'plugin sidecar failed. could not find cmp-server plugin' }],
+      }),
+    ),
+    'Application runners: ComparisonError: plugin sidecar: could not find cmp-server plugin\n    It follows from sidecar in argocd-repo-server, which is bad above: mend that first\n',
   ],
   [
     'why Kubernetes creates no pod of serve',
