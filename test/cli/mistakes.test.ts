@@ -235,7 +235,7 @@ it.each<[Spec, string, Spec?]>([
   ],
   [
     { limits: { memory: '4Gi' } },
-    'spec.limits: must be a list, not a mapping: limits of a container belong below spec.resources [GR-INPUT-05]',
+    'spec.limits: must be a list, not a mapping: limits of a container belong below spec.resources: write "resources: {limits: {…}}" [GR-INPUT-05]',
   ],
   [{ org: ['acme', 'beta'] }, 'spec.org: must be a string, not a list: write one RunnerGroup for each [GR-INPUT-05]'],
   [
@@ -265,6 +265,84 @@ it.each<[Spec, string, Spec?]>([
     { scope: 'repo', org: undefined, repo: 'https://git.corp.io/acme/web.git' },
     'spec.repo: must be a repository in Gitea: "name" or "owner/name"; got the string "https://git.corp.io/…"; write "repo: acme/web" [GR-INPUT-05]',
   ],
+  [
+    { scope: 'org:acme', org: undefined },
+    'spec.scope: must be one of global, org, user, repo, not the string "org:acme"; write "scope: org" and "org: acme" [GR-INPUT-05]',
+  ],
+  [
+    { scope: 'https://gitea.example.com/acme', org: undefined },
+    'spec.scope: must be one of global, org, user, repo, not the string "https://gitea.example.com/acme"; write "scope: org" and "org: acme" [GR-INPUT-05]',
+  ],
+  [
+    { scope: 'acme/shop', org: undefined },
+    'spec.scope: must be one of global, org, user, repo, not the string "acme/shop"; write "scope: repo" and "repo: acme/shop" [GR-INPUT-05]',
+  ],
+  [
+    { scope: 'user:ann', org: undefined },
+    'spec.scope: must be one of global, org, user, repo, not the string "user:ann"; write "scope: user" and "user: ann" [GR-INPUT-05]',
+  ],
+  [
+    { scope: 'Web Team', org: undefined },
+    'spec.scope: must be one of global, org, user, repo, not the string "Web Team"; write "scope: org" and "org: …" with the name in the address of its page [GR-INPUT-05]',
+  ],
+  [
+    { scope: '@acme' },
+    'spec.scope: must be one of global, org, user, repo, not the string "@acme"; write "scope: org" [GR-INPUT-05]',
+  ],
+  [
+    { org: '@acme' },
+    'spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "@acme"; write "org: acme" [GR-INPUT-05]',
+  ],
+  [
+    { org: 'acme/*' },
+    'spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "acme/*"; write "org: acme" [GR-INPUT-05]',
+  ],
+  [
+    { org: 'Web Team' },
+    'spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "Web Team"; write the name that stands in the address of its page [GR-INPUT-05]',
+  ],
+  [
+    { org: 'ann@example.com' },
+    'spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "ann@example.com"; write the name that stands in the address of its page [GR-INPUT-05]',
+  ],
+  [{ groupLabels: ['a'] }, 'spec.groupLabels: unknown field; did you mean "labels"? [GR-INPUT-04]'],
+  [{ runnerImage: 'gitea/runner:1.0.8' }, 'spec.runnerImage: unknown field; did you mean "image"? [GR-INPUT-04]'],
+  [
+    { maxRunner: 3, maxActiveRunners: undefined },
+    'spec.maxRunner: unknown field; did you mean "maxActiveRunners"? [GR-INPUT-04]',
+  ],
+  [
+    { replicaCount: 3, maxActiveRunners: undefined },
+    'spec.replicaCount: unknown field; did you mean "maxActiveRunners"? [GR-INPUT-04]',
+  ],
+  [{ warmPool: 3 }, 'spec.warmPool: unknown field; did you mean "minIdleRunners"? [GR-INPUT-04]'],
+  [
+    { apiToken: { secretRef: { name: 'a', key: 'b' } }, authToken: undefined },
+    'spec.apiToken: unknown field; did you mean "authToken"? [GR-INPUT-04]',
+  ],
+  [{ cacheUrl: 'http://cache.ci.svc:8088' }, 'spec.cacheUrl: unknown field; write "cache: {url: …}" [GR-INPUT-04]'],
+  [
+    { httpProxy: 'http://proxy.example.com:3128' },
+    'spec.httpProxy: unknown field; write "proxy: {http: …}" [GR-INPUT-04]',
+  ],
+  [
+    { giteaInstance: 'https://gitea.example.com', gitea: undefined },
+    'spec.giteaInstance: unknown field; write "gitea: {url: …}" [GR-INPUT-04]',
+  ],
+  [
+    { organizationName: 'acme', org: undefined },
+    'spec.organizationName: unknown field; did you mean "org"? [GR-INPUT-04]',
+  ],
+  [
+    { terminationGracePeriodSeconds: 600 },
+    'spec.terminationGracePeriodSeconds: unknown field; did you mean "gracefulStopSeconds"? [GR-INPUT-04]',
+  ],
+  [{ memory: '4Gi' }, 'spec.memory: unknown field; write "resources: {requests: {memory: …}}" [GR-INPUT-04]'],
+  [
+    { jobTimeout: '3h' },
+    'spec.jobTimeout: unknown field; write "runnerConfig: {runner: {timeout: 3h}}" for CI jobs [GR-INPUT-04]',
+  ],
+  [{ name: 'ci' }, 'spec.name: unknown field; gitea-runners schema lists the known ones [GR-INPUT-04]'],
   // Which two of the four are the repository is not known.
   [
     { scope: 'repo', org: undefined, repo: 'https://git.corp.io/acme/web/src/main' },

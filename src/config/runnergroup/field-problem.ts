@@ -8,11 +8,14 @@ import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
 import {
   dnsLabelOf,
+  LONGEST_MISTYPED,
+  likeness,
   MOST_NAMES,
   nearestName,
   notWhole,
   ONLY_DATA,
   OUTSIDE_DATA,
+  resourceInstead,
   scalarInstead,
   shellLine,
 } from './words.ts';
@@ -136,6 +139,11 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   ...adviceForSpec('write ttlSecondsAfterFinished', 'successfulJobsHistoryLimit failedJobsHistoryLimit'),
   ...adviceForSpec('write idleSchedule', 'scheduledOverrides schedule'),
   ...adviceForSpec('runners always are. Remove it', 'ephemeral'),
+  ...adviceForSpec('write containerMode: dind, or dind-rootless', 'docker dind'),
+  ...adviceForSpec('write "runnerConfig: {runner: {timeout: 3h}}" for CI jobs', 'timeout timeoutSeconds jobTimeout'),
+  ...adviceForSpec('it stands in the image, e.g. "image: gitea/runner:1.0.8"', 'version tag imageTag runnerVersion'),
+  ...adviceForSpec('Gitea has no groups of runners. Remove it', 'group runnerGroup'),
+  ...adviceForSpec('a group is enabled unless "suspend: true" stands here', 'enabled'),
   'spec.idleSchedule.cron': NO_CRON,
   'spec.idleSchedule.schedule': NO_CRON,
   'spec.authToken.secretRef.namespace': OWN_SECRET,
@@ -157,6 +165,17 @@ function isTokenAt(path: Path, around: Surroundings): boolean {
   );
 }
 
+/** Returns the advice for a field of a pod, of a container or of another tool. */
+function ofOthers(path: Path, key: string): string | undefined {
+  const isInSpec = path.join('.') === 'spec';
+  const place = isInSpec ? placeInPod(key) : undefined;
+  if (place !== undefined) return `write it below podTemplate: "${place}"`;
+  const name = key.replace(/^storage$/, 'ephemeral-storage');
+  if (isInSpec && resourceInstead(name) === undefined) return `write "resources: {requests: {${name}: …}}"`;
+  const fieldName = [...path, key].filter((step) => typeof step === 'string').join('.');
+  return Object.hasOwn(FOREIGN_FIELDS, fieldName) ? FOREIGN_FIELDS[fieldName] : undefined;
+}
+
 function unknownField(path: Path, key: string, around: Surroundings): FieldProblem {
   const here = [...path, key];
   const problem = (message: string): FieldProblem => ({ path: here, message, code: 'GR-INPUT-04' });
@@ -164,12 +183,8 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
   if (owned !== undefined) return problem(`is not yours to set: ${owned}`);
   if (isTokenAt(here, around)) return problem(`unknown field; it ${NEVER_IN_GIT}`);
   // A policy has other fields.
-  if (around.schemaCommand === undefined) {
-    const place = path.join('.') === 'spec' ? placeInPod(key) : undefined;
-    if (place !== undefined) return problem(`unknown field; write it below podTemplate: "${place}"`);
-    const fieldName = here.filter((step) => typeof step === 'string').join('.');
-    if (Object.hasOwn(FOREIGN_FIELDS, fieldName)) return problem(`unknown field; ${FOREIGN_FIELDS[fieldName]}`);
-  }
+  const foreign = around.schemaCommand === undefined ? ofOthers(path, key) : undefined;
+  if (foreign !== undefined) return problem(`unknown field; ${foreign}`);
   const knownNames = namesAt(around.schema, path);
   const meantName = meantBy(key, OTHER_NAMES, knownNames);
   const home = meantName === undefined ? homeOf(around.schema, key, path) : undefined;
@@ -177,7 +192,9 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     const placeText = home.length > 0 ? `below ${pathText(home)}` : 'beside spec';
     return { ...problem(`unknown field; it belongs ${placeText}: move it there`), meant: [...home, key] };
   }
-  const meant = meantName ?? nearestName(key, knownNames);
+  const [meant, inner] = meantName === undefined ? likelyField(path, key, around) : [meantName];
+  if (meant !== undefined && inner !== undefined)
+    return { ...problem(`unknown field; write "${meant}: {${inner}: …}"`), meant: [...path, meant, inner] };
   if (meant !== undefined) {
     const meantPath = [...path, meant];
     const form = formOfReference(namesAt(around.schema, meantPath), meant);
@@ -185,6 +202,33 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
   }
   if (knownNames.length <= MOST_NAMES) return problem(`unknown field; known here: ${knownNames.join(', ')}`);
   return problem(`unknown field; ${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`);
+}
+
+/** Names that may share half of their words with another one. */
+const LEAST_LIKENESS = 0.5;
+/** They have a newer name, which is the better advice. */
+const OLDER_NAMES = wordSet('maxWorkers giteaURL');
+
+/**
+ * Returns the field that was probably meant, here or one level below: nearly the same letters, or common words. One that
+ * takes the written value comes first, then one that is not written. Empty: there is none.
+ */
+function likelyField(path: Path, key: string, around: Surroundings): readonly string[] {
+  if (key.length > LONGEST_MISTYPED) return [];
+  const names = namesAt(around.schema, path);
+  const [typed, value] = [nearestName(key, names), valueAt(around.value, [...path, key])];
+  const below = names.flatMap((name) => namesAt(around.schema, [...path, name]).map((inner) => [name, inner]));
+  const rated = [...names.map((name) => [name]), ...below].flatMap((steps) => {
+    const [first = ''] = steps;
+    // A word of the outer field tells `cacheUrl` from `url` and `name`, which many fields have.
+    const isOther = steps.length > 1 && (first === 'runnerConfig' || likeness(key, first) === 0);
+    const alike = steps.length === 1 && first === typed ? 1 : likeness(key, steps.join('_'));
+    if (isOther || alike < LEAST_LIKENESS || (first !== typed && OLDER_NAMES.has(first))) return [];
+    const takes = schemaAt(around.schema, [...path, ...steps])?.safeParse(value).success ? 1 : 0;
+    const isThere = valueAt(around.value, [...path, ...steps]) === undefined ? 0 : 1;
+    return [{ steps, rate: takes + alike - isThere / 10 }];
+  });
+  return rated.sort((a, b) => b.rate - a.rate)[0]?.steps ?? [];
 }
 
 /** `: {name: …, key: …}`. The names that somebody wrote are not repeated: one may be a secret by mistake. */
@@ -224,7 +268,7 @@ function ofOtherPlace(path: Path, value: unknown): string | undefined {
   if (/^spec\.(?:org|user)$/.test(pathName) && Array.isArray(value) && value.length > 1)
     return 'a list: write one RunnerGroup for each';
   if (pathName === 'spec.limits' && isMapping(value) && ('cpu' in value || 'memory' in value))
-    return 'a mapping: limits of a container belong below spec.resources';
+    return 'a mapping: limits of a container belong below spec.resources: write "resources: {limits: {…}}"';
   if (pathName === 'spec.caBundle' && String(value).startsWith('-----BEGIN CERTIFICATE'))
     return 'a certificate: put it into a ConfigMap, and write "caBundle: {configMapRef: {name: …, key: …}}"';
   return undefined;
@@ -238,6 +282,9 @@ function inSeconds(path: Path, around: Surroundings): string {
 
 /** Returns the right spelling of a string that means the right value. */
 function asWanted(path: Path, expected: string, value: unknown): string {
+  const [only, another] = Array.isArray(value) ? (value as readonly unknown[]) : [];
+  if (expected === 'a string' && typeof only === 'string' && another === undefined && isShown(path))
+    return `; write ${quoted(`${path.at(-1)}: ${only}`)}`;
   if (typeof value !== 'string' || !isShown(path)) return '';
   if (expected === 'a list') {
     if (path.at(-1) === 'setupCommand' && OUTSIDE_DATA.test(value)) return `. It ${ONLY_DATA}`;
@@ -275,22 +322,44 @@ function urlInstead(value: string): string {
   return value.includes('@') ? '. If a password of it is real, revoke it' : '';
 }
 
-/** A name in capitals or with underscores, as Kubernetes takes it. An owner that is written as a repository or a URL. */
+/** An owner, perhaps with a repository, in the notation of a browser, of git, of a mention or of a policy. */
+const OWNED =
+  /^(?:https?:\/\/[^/]+\/|(?:ssh:\/\/)?git@[^/:]+[:/]|(?:org|user|repo):|@)?([\w.-]+)(?:\/([\w.-]+?)(?:\.git)?)?\/?(?:\*)?$/;
+
+const NO_NAME = '; write the name that stands in the address of its page';
+
+/** Returns the right form of an owner or a repository in another notation. */
+function ownerInstead(kind: string, text: string, { schema }: Surroundings): string {
+  const [, owner, repo] = OWNED.exec(text) ?? [];
+  if (owner === undefined) return text.includes('/') ? '' : NO_NAME;
+  if (repo !== undefined && kind !== 'repo')
+    return `; for one repository write "scope: repo" and "repo: ${owner}/${repo}"`;
+  const name = repo === undefined ? owner : `${owner}/${repo}`;
+  const isBetter = name !== text && schemaAt(schema, ['spec', kind])?.safeParse(name).success;
+  return isBetter ? `; write "${kind}: ${name}"` : '';
+}
+
+/** A name in capitals or with underscores, as Kubernetes takes it. An owner or a repository in another notation. */
 function nameInstead(path: Path, around: Surroundings): string {
-  const value = valueAt(around.value, path);
-  const [, host, owner, repo] =
-    (/^spec\.(?:org|user|repo)$/.test(path.join('.')) &&
-      /^(https?:\/\/[^/]+\/)?([\w.-]+)(?:\/([\w.-]*?)(?:\.git)?\/?)?$/.exec(String(value))) ||
-    [];
-  if (path.at(-1) === 'repo') return owner && repo && host ? `; write "repo: ${owner}/${repo}"` : '';
-  if (owner && repo) return `; for one repository write "scope: repo" and "repo: ${owner}/${repo}"`;
-  if (owner && host) return `; write "${path.at(-1)}: ${owner}"`;
-  if (/Ref\.name$/.test(path.join('.')) && /^[a-z-]+\/[a-z][a-z0-9.-]*$/.test(String(value)))
+  const value = String(valueAt(around.value, path));
+  const [, kind] = /^spec\.(org|user|repo)$/.exec(path.join('.')) ?? [];
+  if (kind !== undefined) return ownerInstead(kind, value, around);
+  if (/Ref\.name$/.test(path.join('.')) && /^[a-z-]+\/[a-z][a-z0-9.-]*$/.test(value))
     return '; write the name only, without its namespace';
-  const isName =
-    /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string' && /^[\w.-]{1,63}$/.test(value);
-  const name = isName ? dnsLabelOf(value) : '';
-  return name === '' ? '' : `; write "${path.at(-1)}: ${name}"`;
+  const isName = /^metadata\.(?:name|namespace)$/.test(path.join('.')) && /^[\w.-]{1,63}$/.test(value);
+  const name = isName ? dnsLabelOf(value) : value.toLowerCase();
+  const isBetter = name !== value && schemaAt(around.schema, path)?.safeParse(name).success;
+  return isBetter ? `; write "${typeof path.at(-1) === 'number' ? '' : `${path.at(-1)}: `}${name}"` : '';
+}
+
+/** The lines for a scope that names an owner or a repository in place of its kind. */
+function scopeInstead(text: string, around: Surroundings): string {
+  const [, owner, repo] = OWNED.exec(text) ?? [];
+  if (repo !== undefined) return `; write "scope: repo" and "repo: ${owner}/${repo}"`;
+  const kind = text.startsWith('user:') || valueAt(around.value, ['spec', 'user']) !== undefined ? 'user' : 'org';
+  const isNamed = valueAt(around.value, ['spec', kind]) !== undefined;
+  const name = owner === undefined ? `"${kind}: …" with the name in the address of its page` : `"${kind}: ${owner}"`;
+  return `; write "scope: ${kind}"${isNamed ? '' : ` and ${name}`}`;
 }
 
 /** `- ubuntu-latest: docker://node` is a mapping for YAML. The label that was meant. */
@@ -322,6 +391,8 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
     typeof value === 'string'
       ? (meantBy(value.toLowerCase(), OTHER_VALUES, choices) ?? nearestName(value, choices))
       : undefined;
+  if (near === undefined && path.join('.') === 'spec.scope' && typeof value === 'string' && value !== '')
+    return `must be ${choice}, not ${describe(path, value)}${scopeInstead(value, around)}`;
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
 

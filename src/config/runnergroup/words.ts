@@ -228,7 +228,27 @@ function onlyNameWithWordsOf(misspelt: string, knownNames: readonly string[]): s
 
 /** `maxActiveRunners` is `max`, `active`, `runners`. */
 function wordsOf(name: string): readonly string[] {
-  return name.split(/(?=[A-Z])|[^A-Za-z0-9]+/).map((word) => word.toLowerCase());
+  return name.split(/(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+/).map((word) => word.toLowerCase());
+}
+
+/** Words of other tools for words in our names. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ...{ replica: 'runner', worker: 'runner', agent: 'runner', count: 'runner', concurrency: 'runner' },
+    ...{ organization: 'org', organisation: 'org', repository: 'repo', username: 'user', tag: 'label' },
+    ...{ instance: 'gitea', server: 'gitea', host: 'gitea', address: 'url', endpoint: 'url', uri: 'url' },
+    ...{ api: 'auth', secret: 'token', cert: 'ca', certificate: 'ca', warm: 'idle', pool: 'idle', executor: 'mode' },
+    ...{ grace: 'graceful', period: 'second', termination: 'stop', paused: 'suspend', disabled: 'suspend' },
+  }),
+);
+
+/** Returns how alike two names are by their words: 1 for equal words, 0 for no common one. A plural is no other word. */
+export function likeness(name: string, other: string): number {
+  const [own, others] = [name, other].map((each) => {
+    const singular = wordsOf(each).map((word) => word.replace(/ies$/, 'y').replace(/(?<=..[^s])s$/, ''));
+    return new Set(singular.map((word) => OTHER_WORDS.get(word) ?? word));
+  }) as [Set<string>, Set<string>];
+  return (2 * [...own].filter((word) => others.has(word)).length) / (own.size + others.size);
 }
 
 /** Levenshtein distance that counts two swapped neighbours as one mistake (optimal string alignment). */

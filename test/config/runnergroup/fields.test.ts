@@ -9,6 +9,7 @@ const NO_LOGIN =
 const DIRECT_RULE =
   'must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8';
 const NAME_RULE = 'must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string';
+const NO_NAME = '; write the name that stands in the address of its page';
 const DNS_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string';
 const URL_RULE = 'must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com';
 const REPO_RULE = 'must be a repository in Gitea: "name" or "owner/name"; got the string';
@@ -60,11 +61,11 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ['', 'must not be empty'],
     ['a/b', `${NAME_RULE} "a/b"; for one repository write "scope: repo" and "repo: a/b"`],
     ['..', 'must not be "." and must not contain ".."; got the string ".."'],
-    ['a\u0000b', `${NAME_RULE} "a\\u{0}b"`],
+    ['a\u0000b', `${NAME_RULE} "a\\u{0}b"${NO_NAME}`],
     ['x'.repeat(256), 'must have at most 255 characters'],
     [7, 'must be a string, but YAML reads 7 as the number 7: quote it: "7"'],
   ],
-  user: [['a b', `${NAME_RULE} "a b"`]],
+  user: [['a b', `${NAME_RULE} "a b"${NO_NAME}`]],
   repo: [
     ['a/b/c', `${REPO_RULE} "a/b/c"`],
     ['../x', 'must not be "." and must not contain ".."; got the string "../x"'],
@@ -309,7 +310,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ],
     [
       { configMapRef: { name: 'CA', key: 'ca.crt' } },
-      '.configMapRef.name: must be the name of a ConfigMap: lower-case letters, digits, dashes and dots, with a letter or digit at both ends; got the string "CA"',
+      '.configMapRef.name: must be the name of a ConfigMap: lower-case letters, digits, dashes and dots, with a letter or digit at both ends; got the string "CA"; write "name: ca"',
     ],
   ],
   runnerConfig: [

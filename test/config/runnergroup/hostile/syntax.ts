@@ -33,12 +33,12 @@ export const BYTES: readonly Case[] = [
   [
     'an escaped NUL',
     changed('org: acme', 'org: "ac\\0me"'),
-    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "ac\\u{0}me" [GR-INPUT-05]',
+    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "ac\\u{0}me"; write the name that stands in the address of its page [GR-INPUT-05]',
   ],
   [
     'a text that runs backwards',
     changed('org: acme', 'org: "\u202eemca"'),
-    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "\\u{202e}emca" [GR-INPUT-05]',
+    '6:3: spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "\\u{202e}emca"; write the name that stands in the address of its page [GR-INPUT-05]',
   ],
 ];
 
