@@ -1,7 +1,7 @@
-/** Characters that steer a terminal, hide text or turn its direction. U+FE0F, which colours an emoji, stays. */
+/** Characters that steer a terminal, hide text, turn its direction or pile up over other lines. U+FE0F, which colours an emoji, stays. */
 const unprintable = (): RegExp =>
   // Made when it is needed: the tables of Unicode cost every start half a millisecond.
-  /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
+  /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]|(?<=\p{M}{3})\p{M}/gu;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 

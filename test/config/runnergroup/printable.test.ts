@@ -16,8 +16,12 @@ test('escapes what hides text or turns its direction', () => {
   );
 });
 
+test('escapes marks that pile up over other lines', () => {
+  expect(printable(`a${'\u0301'.repeat(5)}b`)).toBe('a\u0301\u0301\u0301\\u{301}\\u{301}b');
+});
+
 test('printable keeps letters, signs and emoji of any script', () => {
-  const text = 'Größe 作業 сборка עברית ⚠️ 🚀 "quoted" \\ $x';
+  const text = 'Größe ṻ̈ ประที่ 作業 сборка עִבְרִית ⚠️ 🚀 "quoted" \\ $x';
 
   expect(printable(text)).toBe(text);
 });
