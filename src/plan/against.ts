@@ -92,28 +92,34 @@ interface ClusterState {
   readonly jobs?: readonly LiveJob[] | undefined;
 }
 
+/** All groups before and after the change, and the cluster that it meets. */
+type Change = Readonly<{ before: Side; after: Side; cluster: ClusterState }>;
+
 /** RunnerGroups that change. Each state of each one is planned with all groups of its namespace. */
 const MOST_CHANGES = 200;
 
 /** @throws Failure exit 2 when one side cannot be planned, or too much changes */
 export function compareGroups(
   sides: { readonly before: GroupsOfSide; readonly after: GroupsOfSide },
-  clusterState: ClusterState,
+  cluster: ClusterState,
 ): Comparison {
-  const [before, after] = [sideOf(sides.before), sideOf(sides.after)];
-  const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
-  const all = keys.map((key) => changeOf(key, before.get(key), after.get(key)));
+  const change = { before: sideOf(sides.before), after: sideOf(sides.after), cluster };
+  const keys = [...new Set([...change.before.keys(), ...change.after.keys()])].sort();
+  const all = keys.map((key) => changeOf(key, change.before.get(key), change.after.get(key)));
   const changed = new Set(all.filter(({ is }) => is !== undefined).map(({ group }) => group));
   if (changed.size > MOST_CHANGES) {
     const message = `compare RunnerGroups: ${changed.size} differ, more than ${MOST_CHANGES}. Compare fewer files at a time.`;
     throw new Failure('GR-AGAINST-01', 2, message);
   }
-  const living = clusterState.jobs && fatesOfLiving(before, after, changed, clusterState);
-  const changes = all.flatMap(({ is, ...change }): readonly GroupChange[] => {
-    const group = is && before.get(change.group);
-    const ofMoments = () => (group ? fatesOfMoments(group, before, after, clusterState) : []);
-    const runners = living ? (living.fates.get(change.group) ?? []) : ofMoments();
-    return is || runners.length > 0 ? [{ ...change, is: is ?? 'changed', runners }] : [];
+  const living = cluster.jobs && fatesOfLiving(cluster.jobs, change, changed);
+  const fatesOfGroup = (key: string): readonly RunnerFate[] => {
+    if (living) return living.fates.get(key) ?? [];
+    const group = changed.has(key) && change.before.get(key);
+    return group ? fatesOfMoments(group, change) : [];
+  };
+  const changes = all.flatMap(({ is, ...differences }): readonly GroupChange[] => {
+    const runners = fatesOfGroup(differences.group);
+    return is || runners.length > 0 ? [{ ...differences, is: is ?? 'changed', runners }] : [];
   });
   return { changes, unchanged: keys.length - changed.size, ...(living && { unknownJobs: living.unknown }) };
 }
@@ -176,14 +182,16 @@ interface SeenRunner {
   readonly job: Job | undefined;
 }
 
-/** @param labels `runs-on` of its CI job @param nth of all that are seen */
-function seenRunnerOf(
-  live: LiveJob,
-  side: SideGroup,
-  labels: readonly string[],
-  nth: number,
-  nowMs: number,
-): SeenRunner {
+interface Sighting {
+  readonly side: SideGroup;
+  /** `runs-on` of its CI job. */
+  readonly labels: readonly string[];
+  /** Its number among all that are seen. */
+  readonly nth: number;
+  readonly nowMs: number;
+}
+
+function seenRunnerOf(live: LiveJob, { side, labels, nth, nowMs }: Sighting): SeenRunner {
   const madeFor = parseRunnerName(live.name)?.madeFor;
   const isOfPool = poolIndexOf(madeFor) !== undefined;
   const now = live.pinned
@@ -200,23 +208,22 @@ function seenRunnerOf(
 }
 
 /** Runners of one group in each state. Each stands alone, so that it competes with no other one. */
-function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState: ClusterState): readonly RunnerFate[] {
+function fatesOfMoments(side: SideGroup, { before, after, cluster }: Change): readonly RunnerFate[] {
   const { planned } = side;
   const next = after.get(keyText(planned))?.planned;
   const lostLabels = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
   const keptLabels = planned.labels.filter((label) => !lostLabels.includes(label));
   /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no slot */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
-    const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
-      seenRunnerOf(madeUp(side, now, nth + 1, clusterState, next), side, labels, nth, clusterState.nowMs),
+    const runners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
+      seenRunnerOf(madeUp(side, now, nth + 1, cluster, next), { side, labels, nth, nowMs: cluster.nowMs }),
     );
-    const fates = fatesOf(
-      seenRunners,
-      groupsOfNamespace(before, planned),
-      groupsOfNamespace(after, planned, most),
-      clusterState,
-    );
-    return fates.map(([, { runner: _, ...fate }]): RunnerFate => fate);
+    const ofNamespace = {
+      before: groupsOfNamespace(before, planned),
+      after: groupsOfNamespace(after, planned, most),
+      cluster,
+    };
+    return fatesOf(runners, ofNamespace).map(({ fate: { runner: _, ...fate } }): RunnerFate => fate);
   };
   return RUNNER_MOMENTS.flatMap((now): readonly RunnerFate[] => {
     if (now === 'warm' && planned.minIdleRunners === 0) return [];
@@ -279,13 +286,9 @@ function madeUp(
 }
 
 /** Returns the fates of living runners by their group before. Unchanged groups without one are left out. */
-function fatesOfLiving(
-  before: Side,
-  after: Side,
-  changed: ReadonlySet<string>,
-  { jobs = [], ...clusterState }: ClusterState,
-) {
-  const findGroup = groupFinder(plannedOf(before), clusterState.instance);
+function fatesOfLiving(jobs: readonly LiveJob[], change: Change, changed: ReadonlySet<string>) {
+  const { before, after, cluster } = change;
+  const findGroup = groupFinder(plannedOf(before), cluster.instance);
   const living = jobs.filter(({ state }) => !isOver(state)).map(ofOneApplication);
   const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
     const parts = parseRunnerName(live.name);
@@ -294,11 +297,12 @@ function fatesOfLiving(
     if (!side) return [];
     const next = after.get(keyText(side.group))?.planned.labels ?? [];
     const kept = side.planned.labels.filter((label) => next.includes(label));
-    return [seenRunnerOf(live, side, kept.length > 0 ? kept : side.planned.labels, nth, clusterState.nowMs)];
+    const labels = kept.length > 0 ? kept : side.planned.labels;
+    return [seenRunnerOf(live, { side, labels, nth, nowMs: cluster.nowMs })];
   });
   const fates = new Map<string, readonly RunnerFate[]>();
   for (const ofApplication of groupBy(seenRunners, ({ live }) => live.application ?? '').values()) {
-    for (const [{ side }, fate] of fatesOf(ofApplication, before, after, clusterState)) {
+    for (const { side, fate } of fatesOf(ofApplication, change)) {
       const key = keyText(side.group);
       const isMet = fate.outcome === 'replaced' || fate.outcome === 'removed' || fate.argocd !== 'nothing';
       if (isMet || changed.has(key)) fates.set(key, [...(fates.get(key) ?? []), fate]);
@@ -317,45 +321,52 @@ function plannedOf(side: Side): readonly Group[] {
   return [...side.values()].map(({ planned }) => planned);
 }
 
-/** Returns the fate of each runner. Runners that would be removed without the change are left out. */
-function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, clusterState: ClusterState) {
-  const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], clusterState);
-  const [planBefore, planAfter] = [before, after].map((side) => planOrRefuse(plannedOf(side), evidence));
-  const byName = (plan?: Plan) => new Map(plan?.runners.map((each) => [each.runner, each]));
-  const [was, will] = [byName(planBefore), byName(planAfter)];
-  const jobs = new Map(planAfter?.jobs.map((each) => [each.job, each]));
+/** Returns the fate of each runner, with its group. Runners that would be removed without the change are left out. */
+function fatesOf(seenRunners: readonly SeenRunner[], { before, after, cluster }: Change) {
+  const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], cluster);
+  const was = decisionsByRunner(planOrRefuse(plannedOf(before), evidence));
+  const planAfter = planOrRefuse(plannedOf(after), evidence);
+  const will = decisionsByRunner(planAfter);
+  const jobs = new Map(planAfter.jobs.map((each) => [each.job, each]));
   const newWarm = [...will.values()].filter((each) => each.because === 'warm' && !was.has(each.runner));
-  /** True if each new runner of the pool takes the slot of an old one. */
+  /** True if a new runner of the pool takes the slot of this one. Each new one replaces one old one. */
   const hasNewWarm = ({ group }: SideGroup): boolean => {
     const index = newWarm.findIndex((each) => isSame(each.group, group));
     return index >= 0 && newWarm.splice(index, 1).length > 0;
   };
-  return seenRunners.flatMap(
-    ({ live, side, now, job }): readonly (readonly [Pick<SeenRunner, 'side'>, RunnerFate])[] => {
-      const [earlier, decision] = [was.get(live.name), will.get(live.name)];
-      if (earlier?.emit === false) return [];
-      const next = job && jobs.get(job);
-      const isKept = isLeft(live, decision);
-      const endOutcome = (): 'replaced' | 'removed' => {
-        const hasNew = next?.verdict === 'served' && next.runner !== live.name;
-        const isReplaced = now === 'warm' || (now === 'starting' && !job) ? hasNewWarm(side) : hasNew;
-        return isReplaced ? 'replaced' : 'removed';
-      };
-      const keptOutcome = now === 'busy' ? 'finishes' : 'stays';
+  return seenRunners.flatMap(({ live, side, now, job }) => {
+    const earlier = was.get(live.name);
+    const decision = will.get(live.name);
+    if (earlier?.emit === false) return [];
+    const ofJob = job && jobs.get(job);
+    const isReplaced = (): boolean => {
+      if (now === 'warm' || (now === 'starting' && !job)) return hasNewWarm(side);
+      return ofJob?.verdict === 'served' && ofJob.runner !== live.name;
+    };
+    const ofKept = (): Pick<RunnerFate, 'outcome' | 'argocd'> => {
       const manifest = jobText(live, after, decision);
-      const keptFate = manifest === undefined || manifest === jobText(live, before, earlier) ? 'nothing' : 'changes-it';
-      const fate: RunnerFate = {
-        runner: live.name,
-        now,
-        because: decision?.because ?? 'not-planned',
-        outcome: isKept ? keptOutcome : endOutcome(),
-        ...(next?.verdict === 'held' && { jobHeld: next.because }),
-        ...(decision?.emit && !isSame(decision.group, side.group) && { heir: keyText(decision.group) }),
-        argocd: isKept ? keptFate : 'prunes-it',
-      };
-      return [[{ side }, fate]];
-    },
-  );
+      const isSameJob = manifest === undefined || manifest === jobText(live, before, earlier);
+      return { outcome: now === 'busy' ? 'finishes' : 'stays', argocd: isSameJob ? 'nothing' : 'changes-it' };
+    };
+    const ofEnded = (): Pick<RunnerFate, 'outcome' | 'argocd'> => {
+      return { outcome: isReplaced() ? 'replaced' : 'removed', argocd: 'prunes-it' };
+    };
+    const { outcome, argocd } = isLeft(live, decision) ? ofKept() : ofEnded();
+    const fate: RunnerFate = {
+      runner: live.name,
+      now,
+      because: decision?.because ?? 'not-planned',
+      outcome,
+      ...(ofJob?.verdict === 'held' && { jobHeld: ofJob.because }),
+      ...(decision?.emit && !isSame(decision.group, side.group) && { heir: keyText(decision.group) }),
+      argocd,
+    };
+    return [{ side, fate }];
+  });
+}
+
+function decisionsByRunner({ runners }: Plan): ReadonlyMap<string, RunnerDecision> {
+  return new Map(runners.map((decision) => [decision.runner, decision]));
 }
 
 /** True for a Job that stays in the cluster. If the planner has not decided about it, only its pin keeps it. */

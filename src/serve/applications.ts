@@ -101,28 +101,28 @@ export class Applications {
 
   /** Replaces the set of existing Applications, with their groups. Groups without an Application have the key ''. */
   keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
-    const existing = new Map<string, Pick<Managed, 'ref' | 'groups' | 'head' | 'lane'>>();
+    const wanted = new Map<string, Pick<Managed, 'ref' | 'groups' | 'head' | 'lane'>>();
     for (const [key, members] of byApp) {
       if (key === '') continue;
       const [first] = members;
       const ref = first && applicationOfGroup(first);
       if (!ref) throw new Error(`no Application behind ${key}`);
       const lane = first.object.metadata.namespace;
-      existing.set(key, { ref, groups: members.map(({ object }) => refOf(object.metadata)), lane });
+      wanted.set(key, { ref, groups: members.map(({ object }) => refOf(object.metadata)), lane });
       for (const sibling of siblingsOf(members, key))
-        existing.set(sibling.key, { ref: sibling.ref, groups: [shardRef(sibling.shard)], head: key, lane });
+        wanted.set(sibling.key, { ref: sibling.ref, groups: [shardRef(sibling.shard)], head: key, lane });
     }
-    keepOnly(this.#apps, existing);
+    keepOnly(this.#apps, wanted);
     this.#wakes.keepOnly(this.#apps);
     this.#asks.keepOnly(this.#apps);
-    for (const [key, app] of existing) {
-      const existing = this.#apps.get(key);
-      if (existing) {
-        [existing.groups, existing.lane] = [app.groups, app.lane];
+    for (const [key, app] of wanted) {
+      const before = this.#apps.get(key);
+      if (before) {
+        [before.groups, before.lane] = [app.groups, app.lane];
         continue;
       }
-      const nothing = { state: wakeState.NEVER_WOKEN, printed: new Set<string>(), isProven: false, mustBeAsked: true };
-      this.#apps.set(key, { ...app, ...nothing });
+      const unasked = { state: wakeState.NEVER_WOKEN, printed: new Set<string>(), isProven: false, mustBeAsked: true };
+      this.#apps.set(key, { ...app, ...unasked });
       this.#asks.add(key);
     }
   }

@@ -99,18 +99,23 @@ export function troubleOfPending(pod: KubePod): Pending {
   }
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
-  const waiting = stuck?.state?.waiting;
-  if (!waiting && pod.spec?.nodeName) return troubleOfStandstill(pod, pod.spec.nodeName, scheduled);
-  if (!waiting) return scheduled || containers.length > 0 ? {} : troubleWithoutScheduler(pod);
+  if (stuck) return { trouble: troubleOfStuck(pod, stuck) };
+  if (pod.spec?.nodeName) return troubleOfStandstill(pod, pod.spec.nodeName, scheduled);
+  return scheduled || containers.length > 0 ? {} : troubleWithoutScheduler(pod);
+}
+
+type ContainerStatus = NonNullable<NonNullable<KubePod['status']>['containerStatuses']>[number];
+
+function troubleOfStuck(pod: KubePod, { name, state, lastState }: ContainerStatus): PodTrouble {
+  const { message, reason } = state?.waiting ?? {};
+  if (reason === 'CrashLoopBackOff') {
+    const last = lastState?.terminated;
+    const withEnd = last ? `${endText(name, last)}: ${message}` : message;
+    return { ...troubleOf(reason, withEnd), container: name, ofNode: true };
+  }
   // Kubernetes alternates between these two words every few minutes. They are one trouble.
-  const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
-  const ofNode = { ofNode: true as const, ...nodeOf([pod]) };
-  if (reason !== 'CrashLoopBackOff')
-    return { trouble: { ...troubleOf(reason ?? '', waiting.message && pullText(waiting.message)), ...ofNode } };
-  const { name = '', lastState } = stuck ?? {};
-  const last = lastState?.terminated;
-  const message = last ? `${endText(name, last)}: ${waiting.message}` : waiting.message;
-  return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
+  const word = reason === 'ErrImagePull' ? 'ImagePullBackOff' : (reason ?? '');
+  return { ...troubleOf(word, message && pullText(message)), ofNode: true, ...nodeOf([pod]) };
 }
 
 /** Returns how a container was OOM-killed that was started again, and is so with the same limit. */

@@ -65,9 +65,7 @@ export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), l
 
 /** Returns the losses of a group after this input. `lost` stays the same list while nothing changes. */
 export function followLosses(before: GroupLosses, input: FollowInput) {
-  const { runners, look } = input;
-  const sinceMs = ({ jobId }: LostJob): number => before.lostSince.get(jobId) ?? 0;
-  const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
+  const living = new Set(input.runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
   // Most of these runners were idle, so no look is requested for them. Gitea takes minutes to fail a CI job: the next
@@ -75,49 +73,61 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const { alive, gone } = followJobs(before.alive, input);
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 
-  const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
-  const isAtWork = (lost: LostJob): boolean =>
-    (back.has(lost.runner) || isHeard(lost.runner, lost.reason, sinceMs(lost), input)) &&
-    look?.jobs.find(({ id }) => id === lost.jobId)?.status === 'in_progress';
-  const returned = before.lost.filter(isAtWork);
-  const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
+  const returned = returnedJobs(before, input);
+  const stillLost = returned.length > 0 ? before.lost.filter((each) => !returned.includes(each)) : before.lost;
   for (const { runner } of returned)
     if (suspects.has(runner)) suspects.set(runner, newSuspect(runner, 'NodeLost', input));
 
-  const lostIds = new Set(lost.map(({ jobId }) => jobId));
-  const news: LostJob[] = [];
-  const aheadMs = input.nowMs - input.steadyMs;
-  for (const [name, suspect] of suspects) {
-    const nextSuspect = judge(name, suspect, input);
-    suspects.set(name, nextSuspect);
-    if (!look || suspect.isChecked || !nextSuspect.isChecked) continue;
-    const about = { runner: name, reason: suspect.reason, lostAt: timeText(aheadMs + suspect.sinceMs) };
-    for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
-      const isLost = status === 'in_progress' && runner === name && !lostIds.has(jobId);
-      if (isLost) news.push({ ...about, repository, runId, jobId, attempt });
-    }
-  }
-  const room = Math.max(0, MOST_LOST_JOBS - lost.length);
-  const newLosses = news.slice(0, room);
-  const all = newLosses.length > 0 ? [...lost, ...newLosses] : lost;
-  const lostSinceEntries = newLosses.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
-  const keptIds = new Set(all.map(({ jobId }) => jobId));
-  const isNews = (each: LostJob): boolean =>
-    !each.runnerEnded && !living.has(each.runner) && hasEnded(each, sinceMs(each), input);
+  const lostIds = new Set(stillLost.map(({ jobId }) => jobId));
+  const news = judgeSuspects(suspects, input).filter(({ jobId }) => !lostIds.has(jobId));
+  const room = Math.max(0, MOST_LOST_JOBS - stillLost.length);
+  const found = news.slice(0, room);
+  const lost = found.length > 0 ? [...stillLost, ...found] : stillLost;
+  const keptIds = new Set(lost.map(({ jobId }) => jobId));
+  const sinceFound = found.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
+  const endsNow = (each: LostJob): boolean =>
+    !each.runnerEnded && !living.has(each.runner) && hasEnded(each, noticedMs(each, before), input);
   return {
     losses: {
       suspects,
       alive,
-      lostSince: new Map([...before.lostSince, ...lostSinceEntries].filter(([jobId]) => keptIds.has(jobId))),
-      lost: all.some(isNews) ? all.map((each) => (isNews(each) ? { ...each, runnerEnded: true } : each)) : all,
+      lostSince: new Map([...before.lostSince, ...sinceFound].filter(([jobId]) => keptIds.has(jobId))),
+      lost: lost.some(endsNow) ? lost.map((each) => (endsNow(each) ? { ...each, runnerEnded: true } : each)) : lost,
     } satisfies GroupLosses,
     /** A runner was noticed whose loss only a look from now on explains. */
     needsLook,
-    found: newLosses,
+    found,
     /** Losses that the group has no room for: they are not re-run. */
     more: news.slice(room),
     returned,
   };
+}
+
+/** 0: an earlier process noticed it. */
+function noticedMs({ jobId }: LostJob, { lostSince }: GroupLosses): number {
+  return lostSince.get(jobId) ?? 0;
+}
+
+/** Returns the jobs in progress whose runners are heard of again. */
+function returnedJobs(before: GroupLosses, input: FollowInput): readonly LostJob[] {
+  const back = new Set(input.runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
+  const isThere = (each: LostJob): boolean =>
+    back.has(each.runner) || isHeard(each.runner, each.reason, noticedMs(each, before), input);
+  const stateOf = ({ jobId }: LostJob) => input.look?.jobs.find(({ id }) => id === jobId)?.status;
+  return before.lost.filter((each) => isThere(each) && stateOf(each) === 'in_progress');
+}
+
+/** Judges each suspect, in place. Returns the CI jobs in progress of those that the look has decided about. */
+function judgeSuspects(suspects: Map<string, Suspect>, input: FollowInput): readonly LostJob[] {
+  const aheadMs = input.nowMs - input.steadyMs;
+  return [...suspects].flatMap(([runner, suspect]) => {
+    const judged = judge(runner, suspect, input);
+    suspects.set(runner, judged);
+    if (suspect.isChecked || !judged.isChecked) return [];
+    const jobs = input.look?.jobs.filter((job) => job.status === 'in_progress' && job.runner === runner) ?? [];
+    const loss = { runner, reason: suspect.reason, lostAt: timeText(aheadMs + suspect.sinceMs) };
+    return jobs.map(({ id: jobId, runId, repository, attempt }) => ({ ...loss, repository, runId, jobId, attempt }));
+  });
 }
 
 /** Returns the runners that Kubernetes shows as lost, and those that no look has decided yet. */

@@ -162,20 +162,21 @@ export function judgeApplication(
   const live = shards.flatMap((shard) => shard.live);
   const members = groups.map((group) => memberOf(input, group));
   const foreignRunners = printedElsewhere(input, members);
-  const memberInputs = members.flatMap(({ observation, ...its }) => {
-    return [observation?.look, observation?.failure, ...Object.values(its)];
-  });
-  const ofShards = shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]);
-  const inputs = [...ofShards, ...memberInputs, ...foreignRunners];
+  const inputs = [
+    ...shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]),
+    // An observation is new with each look, what it has seen is often the same object.
+    ...members.flatMap(({ observation, ...rest }) => [observation?.look, observation?.failure, ...Object.values(rest)]),
+    ...foreignRunners,
+  ];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const planning = planMembers(input, members, [...live, ...foreignRunners]);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const parts = shards.map((shard, index) => {
-    const its = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
+    const ofShard = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
     const isPlanned = isManaged && planning.is === 'planned';
-    const difference = isPlanned ? differenceOf(its, shard.live, planning.atMs, shard.wake.printed) : NO_DIFFERENCE;
-    const starts = isPlanned && troubleOf(shard.wake.state) === undefined ? startsOf(its, groups, live) : [];
+    const difference = isPlanned ? differenceOf(ofShard, shard.live, planning.atMs, shard.wake.printed) : NO_DIFFERENCE;
+    const starts = isPlanned && troubleOf(shard.wake.state) === undefined ? startsOf(ofShard, groups, live) : [];
     return { ...shard, difference, differing: differingByGroup(difference, runners, shard.live), starts };
   });
   const [{ difference } = { difference: NO_DIFFERENCE }, ...siblings] = parts;
@@ -247,12 +248,7 @@ function planMembers(
       shards: shardsOf(members.map(({ live }) => live)),
       application: objects[0]?.metadata.annotations?.[TRACKING_ID]?.split(':')[0],
       groups,
-      broken: members.flatMap(({ live: { group, key, object, problem = '' } }) => {
-        const { namespace, name } = object.metadata;
-        return group
-          ? []
-          : { namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem}`) };
-      }),
+      broken: members.flatMap(({ live }) => (live.group ? [] : brokenGroup(live))),
       suspended: suspendedOf(objects),
       cluster: watchedCluster(clocks.kubernetes, runners, nowMs),
       clockOf: clocks.of,
@@ -264,6 +260,11 @@ function planMembers(
   }
 }
 
+function brokenGroup({ key, object, problem = '' }: LiveGroup): PlanInput['broken'][number] {
+  const { namespace, name } = object.metadata;
+  return { namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem}`) };
+}
+
 /** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
 function printedElsewhere(
   { snapshot, startedBefore }: ReconcileInput,
@@ -271,11 +272,9 @@ function printedElsewhere(
 ): readonly LiveRunner[] {
   const memberRunners = new Set(members.flatMap(({ runners }) => runners));
   const looks = new Set(members.map(({ observation }) => observation?.look));
-  const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
-  const printedRunners = jobs.flatMap((job) =>
-    job.status === 'queued'
-      ? [snapshot.printedFor, startedBefore].flatMap((runners) => runners?.get(pageOf(job)) ?? [])
-      : [],
+  const queued = [...looks].flatMap((look) => look?.jobs.filter(({ status }) => status === 'queued') ?? []);
+  const printedRunners = queued.flatMap((job) =>
+    [snapshot.printedFor, startedBefore].flatMap((runners) => runners?.get(pageOf(job)) ?? []),
   );
   const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
   const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
