@@ -20,7 +20,7 @@ import type { WaitEstimate } from '../answers/wait-estimate.ts';
 import type { Run } from '../clients/gitea/runs.ts';
 import type { RunnerPlace } from '../clients/kubernetes/kube-pods.ts';
 import { memo } from '../planner/collections.ts';
-import { type GroupKey, takesSlot } from '../planner/decisions.ts';
+import { type EmittedRunner, type GroupKey, takesSlot } from '../planner/decisions.ts';
 import { isOver, type Job } from '../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
 import { defined } from '../shared/defined.ts';
@@ -270,50 +270,57 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const group = ownGroups(figures, reader).find((each) => keyText(each) === key);
   if (!group) return undefined;
   const { detailed, explanation } = explanationFor(figures, reader);
-  const { checkedAt, groups, runners } = explanation;
-  const nowMs = Date.parse(checkedAt);
-  const open = new Set(explanation.jobs.map(({ job }) => job.id));
-  const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
-  const ownRunners = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
+  const ownRunners = explanation.runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
   const shownRunners = ownRunners
     .toSorted((a, b) => Number(takesSlot(b)) - Number(takesSlot(a)))
     .slice(0, MOST_RUNNERS);
-  const jobs: ExplainedJob[] = [];
-  for (const outlined of explanation.jobs) {
-    if (jobs.length === PAGE_ROWS) break;
-    // The nearest group of a job that no group covers is not its group.
-    if (!isSame(outlined.group, group)) continue;
-    const job = detailed(outlined);
-    // Otherwise it waits for another group.
-    if (!job.elsewhere) jobs.push(job);
-  }
   // The other lines repeat the counts.
   const answer = groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name));
   return {
     ...groupRow(group, explanation),
-    checkedAt,
+    checkedAt: explanation.checkedAt,
     answer: printableLines(answer),
     waits: waitsOf(figures, group),
-    runners: shownRunners.map((decision) => {
-      const { runner } = decision;
-      const key = keyText({ namespace: group.namespace, name: runner });
-      const place = figures.pods.get(key);
-      const live = lives.get(key);
-      const hasLog = place && live && !isOver(live.state);
-      const logs = hasLog ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;
-      return {
-        runner,
-        what: printable(runnerText(decision, groups, nowMs)),
-        ...(decision.job && open.has(decision.job.id) && { job: decision.job.id }),
-        ...place,
-        ...(live && { createdAt: isoOf(live.createdAtMs), state: live.state }),
-        ...(logs !== undefined && { logLink: logs }),
-      };
-    }),
+    runners: shownRunners.map(runnerRows(explanation, figures, logUrl)),
     /** Runners that are left out, because there are too many. */
     moreRunners: ownRunners.length - shownRunners.length,
-    jobs: jobs.map(openRows(explanation, figures, reader)),
+    jobs: firstJobsOf(group, explanation, detailed).map(openRows(explanation, figures, reader)),
   };
+}
+
+function runnerRows(explanation: Explanation, figures: Figures, logUrl: string) {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const openJobs = new Set(explanation.jobs.map(({ job }) => job.id));
+  const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
+  return (decision: EmittedRunner) => {
+    const { job, runner } = decision;
+    const { namespace } = decision.group;
+    const key = keyText({ namespace, name: runner });
+    const place = figures.pods.get(key);
+    const live = lives.get(key);
+    const logs = place && live && !isOver(live.state) && logLink(logUrl, { ...place, runner, namespace });
+    return {
+      runner,
+      what: printable(runnerText(decision, explanation.groups, nowMs)),
+      ...(job && openJobs.has(job.id) && { job: job.id }),
+      ...place,
+      ...(live && { createdAt: isoOf(live.createdAtMs), state: live.state }),
+      ...(logs && { logLink: logs }),
+    };
+  };
+}
+
+function firstJobsOf(group: GroupKey, { jobs }: Explanation, detailed: (job: ExplainedJob) => ExplainedJob) {
+  const ownJobs: ExplainedJob[] = [];
+  for (const outlined of jobs) {
+    if (ownJobs.length === PAGE_ROWS) break;
+    // The nearest group of a job that no group covers is not its group.
+    if (!isSame(outlined.group, group)) continue;
+    const job = detailed(outlined);
+    // Otherwise it waits for another group.
+    if (!job.elsewhere) ownJobs.push(job);
+  }
+  return ownJobs;
 }
 
 /** Waiting times of CI jobs since their creation, by the hour in which they began. Includes hours without a job. */

@@ -29,11 +29,7 @@ function policyFailure(message: string): Failure {
 export async function policyCommand(words: readonly string[], flags: Flags, io: Io): Promise<ExitCode> {
   const [wanted = '', ...args] = words;
   if (wanted === 'init') {
-    const [name = 'shared'] = args;
-    const level = new Map(Object.entries(levels)).get(name);
-    if (level === undefined)
-      throw policyFailure(`policy init: there is no level "${printable(name)}". Name open, shared or hostile.`);
-    io.out(level);
+    io.out(levelNamed(args[0] ?? 'shared'));
     return 0;
   }
   const installed = await policyFrom(flags, io);
@@ -50,43 +46,60 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   return 0;
 }
 
+function levelNamed(name: string): string {
+  const level = new Map(Object.entries(levels)).get(name);
+  if (level !== undefined) return level;
+  throw policyFailure(`policy init: there is no level "${printable(name)}". Name open, shared or hostile.`);
+}
+
 /** What the policy says of each group, and where each default of it stands: a table per group. */
 export function explainedPolicy(installed: InstalledPolicy, groups: readonly RunnerGroup[], io: Io): string {
   return groups.map((each) => explained(installed, each, askerFrom(io, true), io)).join('\n');
 }
 
 const OPEN = 'not restricted';
-const isOpen = ([, , , result]: readonly string[]): boolean => result === OPEN;
+type DefaultField = keyof NonNullable<InstalledPolicy['policy']['defaults']>;
 
-/** Prints each rule with its level, its text and its findings. */
+type Row = readonly [rule: string, from: string, says: string, result: string, found: string];
+
+/** Prints each rule and each default with its level, its text and its findings. */
 function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): string {
-  const all = [...levelsOf(policy, group).entries, policy];
-  const named = (list: 'groups' | 'namespaces') =>
-    (policy[list] ?? []).map((level, index): readonly [object, string] => [level, `${list}[${index}]`]);
-  const placeOf = new Map<object, string>([[policy, 'policy'], ...named('groups'), ...named('namespaces')]);
-  const rowOf = (name: string, level: object | undefined, value: unknown, ...results: readonly string[]) => {
-    const says = level ? [placeOf.get(level) ?? '', cut(JSON.stringify(value), 60)] : ['', ''];
-    return [name, ...says, ...results].map(printable);
+  const levelsOfGroup = [...levelsOf(policy, group).entries, policy];
+  const placeOf = placesIn(policy);
+  const rowOf = (name: string, level: object | undefined, value: unknown, result: string, found: string): Row => {
+    const from = level ? (placeOf.get(level) ?? '') : '';
+    const says = level ? cut(JSON.stringify(value), 60) : '';
+    return [printable(name), printable(from), printable(says), printable(result), printable(found)];
   };
-  const rows = rowsOf(policy, group, asker).map(({ rule, found }) => {
+  const ofRules = rowsOf(policy, group, asker).map(({ rule, found }) => {
     const valueIn = (level: object): unknown => valueAt(level, [rule.replace('namespaces.', '')]);
-    const level = all.find((each) => valueIn(each) !== undefined);
-    const saw = found.map(({ path, message }) => `${path} ${message}`.trim());
-    const results = [...new Set(found.map(({ outcome }) => outcome))].join(', ');
-    const result = results || (level ? 'allowed' : OPEN);
-    return rowOf(rule, level, level && valueIn(level), result, saw.join('; '));
+    const level = levelsOfGroup.find((each) => valueIn(each) !== undefined);
+    const outcomes = [...new Set(found.map(({ outcome }) => outcome))].join(', ');
+    const findings = found.map(({ path, message }) => `${path} ${message}`.trim()).join('; ');
+    return rowOf(rule, level, level && valueIn(level), outcomes || (level ? 'allowed' : OPEN), findings);
   });
-  const fields = new Set(all.flatMap(({ defaults = {} }) => Object.keys(defaults) as (keyof typeof defaults)[]));
-  for (const field of fields) {
-    const level = all.find(({ defaults }) => defaults?.[field] !== undefined) ?? policy;
+  const fields = new Set(levelsOfGroup.flatMap(({ defaults = {} }) => Object.keys(defaults) as DefaultField[]));
+  const ofDefaults = [...fields].map((field) => {
+    const level = levelsOfGroup.find(({ defaults }) => defaults?.[field] !== undefined) ?? policy;
     const isOwn = valueAt(group.manifest, ['spec', field === 'images' ? 'image' : field]) !== undefined;
     const ownCounts = field === 'podTemplate' ? 'the group counts over it' : 'the group says its own';
-    rows.push(rowOf(`defaults.${field}`, level, level.defaults?.[field], isOwn ? ownCounts : 'taken', ''));
-  }
+    return rowOf(`defaults.${field}`, level, level.defaults?.[field], isOwn ? ownCounts : 'taken', '');
+  });
+  const rows = [...ofRules, ...ofDefaults];
+  const isOpen = ([, , , result]: Row): boolean => result === OPEN;
+  const open = rows.filter(isOpen).map(([rule]) => rule);
+  const restricted = rows.filter((row) => !isOpen(row));
   const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;
-  const [open, cells] = [rows.filter(isOpen).map(([rule]) => rule), rows.filter((row) => !isOpen(row))];
-  const said = cells.length > 0 ? table(['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'], cells, paperOf(io)) : '';
+  const header: Row = ['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'];
+  const said = restricted.length > 0 ? table(header, restricted, paperOf(io)) : '';
   return `${title}${said}${OPEN}: ${open.join(', ') || 'nothing'}\n`;
+}
+
+/** Returns where each level stands in the policy: `policy`, `groups[0]`, `namespaces[2]`. */
+function placesIn(policy: InstalledPolicy['policy']): ReadonlyMap<object, string> {
+  const placesOf = (list: 'groups' | 'namespaces') =>
+    (policy[list] ?? []).map((level, index): readonly [object, string] => [level, `${list}[${index}]`]);
+  return new Map<object, string>([[policy, 'policy'], ...placesOf('groups'), ...placesOf('namespaces')]);
 }
 
 const rules = () => z.array(z.enum(RULE_NAMES)).default([]);
@@ -156,8 +169,8 @@ function failureOf({ defaults, policy }: InstalledPolicy, tested: Case, io: Io) 
   const namesText = (names: readonly RuleName[]) => [...new Set(names)].sort().join(', ') || 'nothing';
   const found = { denied: denials.map(({ rule }) => rule), warned: warnings.map(({ rule }) => rule) };
   const differences = (['denied', 'warned'] as const).flatMap((word) => {
-    const [is, be] = [namesText(found[word]), namesText(tested[word])];
-    return is === be ? [] : [`${word} is ${is}, expected ${be}`];
+    const [is, expected] = [namesText(found[word]), namesText(tested[word])];
+    return is === expected ? [] : [`${word} is ${is}, expected ${expected}`];
   });
   return differences.length === 0 ? undefined : differences.join('; ');
 }

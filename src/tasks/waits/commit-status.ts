@@ -155,10 +155,11 @@ function asks({ live: { group } }: GroupVerdict): boolean {
 interface Following {
   readonly key: string;
   readonly namespace: string;
+  /** Brings the job's entry up to date. Called for followed jobs only: their words cost time. */
   readonly waitNow: () => Wait;
 }
 
-/** Jobs that wait, and those that did and of which something was said, by key. Words are made for those that are followed. */
+/** Returns the jobs that wait, and those that did and of which something was said. */
 function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
