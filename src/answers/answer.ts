@@ -1,10 +1,11 @@
 /** The answer of `explain` about one job or one group, as lines that begin with a word. Pure. */
 import type { Run } from '../clients/gitea/runs.ts';
+import { memo } from '../planner/collections.ts';
 import { type EmittedRunner, type RunnerDecision, takesSlot } from '../planner/decisions.ts';
 import type { Job, LiveJob } from '../planner/evidence.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
-import { count, duration, firstLines } from '../shared/printable.ts';
+import { count, duration, firstLines, firstNames } from '../shared/printable.ts';
 import { awaitedIn } from './awaited.ts';
 import { blockedAdvice, isHeldByMatrix } from './blocked.ts';
 import { adviceFor, advicesFor, askAdvice, causeText, oncePerCause, verdictText } from './causes.ts';
@@ -20,7 +21,7 @@ import {
   type NotCreated,
 } from './model.ts';
 import { downOf } from './not-created.ts';
-import { isUnderSame, runnersAdvice, runnerText, slotsText } from './reasons.ts';
+import { adviceOfEach, isUnderSame, runnersAdvice, runnerText, slotsText } from './reasons.ts';
 import { hasLogs, seeWhy, troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
@@ -76,6 +77,7 @@ export function jobLines(
     ...aroundLines([job], explanation, asking),
     ...line('Pod', live && podText(live, nowMs)),
     ...lines('Next', steps),
+    ...(job.state === 'running' ? [] : line('Ask', askText(explanation, [groupOf(job, explanation) ?? []].flat()))),
     ...line('Link', job.job.url),
   ];
 }
@@ -120,6 +122,15 @@ export function sentencesOf(explanation: Explanation, { details, owns }: Asking 
   };
 }
 
+/** Whom a person asks who may not do what *Next* says. Undefined: the person may, or nobody looked. */
+export function askText({ where, groups }: Explanation, concerned = groups): string | undefined {
+  const closed = concerned.filter(({ namespace }) => where?.readOnly?.includes(namespace));
+  if (closed.length === 0) return undefined;
+  const namespaces = [...new Set(closed.map(({ namespace }) => namespace))].join(', ');
+  const places = new Set(closed.map((each) => (each.file === keyText(each) ? `RunnerGroup ${each.file}` : each.file)));
+  return `you may not create pods in namespace ${namespaces}, so others do this: whoever merges into ${firstNames([...places], 2)}, and who runs the cluster`;
+}
+
 function untilOf(job: ExplainedJob): number | undefined {
   if (job.verdict === 'held') return job.untilMs;
   return job.state === 'starting' ? job.waitUntilMs : job.endsByMs;
@@ -142,23 +153,35 @@ function runnerOf(job: ExplainedJob): string | undefined {
 /** `isChained`: what the job waits for has steps of its own. */
 export function nextSteps(explanation: Explanation): (job: ExplainedJob, isChained?: boolean) => readonly string[] {
   const { groups, runners } = explanation;
+  const stuckFor = stuckAdvice(explanation);
   const decisionOf = new Map(runners.map((each) => [each.runner, each]));
   return (job, isChained = false) => {
     const names = [runnerOf(job), job.ended?.runner].flatMap((name) => name ?? []);
     const untold = names.filter((name) => !toldWith(job).includes(name));
     const ownRunners = new Set(untold.flatMap((name) => decisionOf.get(name) ?? []));
     const isHolder = holdsSlotFor(job);
-    const stuck = runners.filter((each) => each.emit && each.trouble && isHolder(each));
-    // It is not late. But nothing comes of it by itself, so to wait for its slot helps nobody.
-    const [inVain, slow] = [stuck.filter(isFaulty), stuck.filter((each) => !isFaulty(each))].map(runnersAdvice);
+    const slow = runners.filter((each) => each.emit && each.trouble && !isFaulty(each) && isHolder(each));
     const stepsByState = [
-      ...(inVain ?? []),
+      ...stuckFor(job),
       ...askedAdvice(job, isChained),
       ...adviceFor(job, groups),
-      ...(slow ?? []),
+      ...runnersAdvice(slow),
       ...runnersAdvice([...ownRunners]),
     ];
     return [...stepsByState, ...[downFor([job], explanation)?.next ?? []].flat()];
+  };
+}
+
+/** Returns steps against runners in slots for which a job waits. They are late, or nothing comes of them by itself. */
+export function stuckAdvice({ runners }: Pick<Explanation, 'runners'>): (job: ExplainedJob) => readonly string[] {
+  const faulty = runners.flatMap((each) => (each.emit && isFaulty(each) ? each : []));
+  const stepsOf = memo((key: string) => runnersAdvice(faulty.filter(holders.get(key) ?? (() => false))));
+  const holders = new Map<string, (runner: EmittedRunner) => boolean>();
+  return (job) => {
+    if (faulty.length === 0 || job.verdict !== 'held') return [];
+    const key = JSON.stringify([job.because, job.group, job.limit]);
+    if (!holders.has(key)) holders.set(key, holdsSlotFor(job));
+    return stepsOf(key);
   };
 }
 
@@ -215,8 +238,10 @@ function holdsSlotFor(job: ExplainedJob): (runner: EmittedRunner) => boolean {
 }
 
 function isFaulty(decision: RunnerDecision): boolean {
-  const { isLate, isSuspended, stillSinceMs, comesByMs } = (decision.emit && decision.trouble) || { isLate: true };
-  return !isLate && !isSuspended && stillSinceMs === undefined && comesByMs === undefined;
+  const trouble = decision.emit && decision.trouble;
+  if (!trouble) return false;
+  const { isLate, isSuspended, stillSinceMs, comesByMs } = trouble;
+  return isLate || (!isSuspended && stillSinceMs === undefined && comesByMs === undefined);
 }
 
 /** Names the broken groups: a job that no group covers may be meant for one of them. */
@@ -326,9 +351,14 @@ export function groupLines(
   const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
   const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
   const advised = jobs.slice(0, MOST_ADVISED).map(details);
+  const stuckFor = stuckAdvice(explanation);
+  const [uncovered = [], others = []] = [true, false].map((is) => advised.filter((job) => isNotCovered(job) === is));
   const advice = [
-    ...advicesFor(advised, (job) => adviceFor(job, explanation.groups)),
-    ...runnersAdvice(runners.filter(({ trouble }) => trouble)),
+    ...oncePerCause([
+      ...others.flatMap((job) => [...stuckFor(job), ...adviceFor(job, explanation.groups)]),
+      ...adviceOfEach(runners.filter(({ trouble }) => trouble)),
+    ]),
+    ...advicesFor(uncovered, (job) => adviceFor(job, explanation.groups)),
   ];
   const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [
@@ -337,7 +367,8 @@ export function groupLines(
     ...line('Labels', group.labels.join(', ')),
     ...lines('Pod', pods.slice(0, MOST_TOLD)),
     ...line('Status', status?.notReady),
-    ...lines('Next', oncePerCause(advice).slice(0, MOST_TOLD)),
+    ...lines('Next', advice.slice(0, MOST_TOLD)),
+    ...(advice.length > 0 ? line('Ask', askText(explanation, [group])) : []),
     ...line('File', group.file),
   ];
 }

@@ -40,16 +40,26 @@ export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: Explai
   const lacksLabels = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff && !job.brokenGroup;
   const advice = jobs.filter((job) => !lacksLabels(job)).flatMap((job) => adviceOf(job));
   const uncovered = jobs.filter(lacksLabels);
+  // What git has may come first. Then other labels may be missing, or none.
   const ofGit = uncovered.flatMap(({ behindGit }) => behindGit?.next ?? []);
-  return oncePerCause([...advice, ...ofGit, ...notCoveredAdvice(uncovered)]);
+  return [
+    ...oncePerCause([...advice, ...ofGit]),
+    ...oncePerCause(notCoveredAdvice(uncovered.filter(({ behindGit }) => !behindGit))),
+  ];
 }
 
-/** Steps that differ only in the runner or the time become the first of them, with the number of the others. */
+/**
+ * Steps that differ only in the runner or the time become the first of them, with the number of the others.
+ * @param steps one for each job or runner that it helps: the step that helps most comes first
+ */
 export function oncePerCause(steps: readonly string[]): readonly string[] {
-  const alike = groupBy(new Set(steps), (step) => step.replaceAll(VARYING, ''));
-  return [...alike.values()].map(([first = '', ...others]) =>
-    others.length === 0 ? first : `${first}. The same for ${count(others.length, 'other runner')}`,
-  );
+  const alike = [...groupBy(steps, (step) => step.replaceAll(VARYING, '')).values()];
+  return alike
+    .toSorted((one, other) => other.length - one.length)
+    .map((same) => {
+      const [first = '', ...others] = new Set(same);
+      return others.length === 0 ? first : `${first}. The same for ${count(others.length, 'other runner')}`;
+    });
 }
 
 /** The name of a runner, and a time. */

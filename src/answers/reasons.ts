@@ -75,7 +75,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
         ? brokenText(job.brokenGroup, job.job.labels)
         : [notCoveredText(job), job.behindGit?.why ?? []].flat().join('; '),
     advice: (job) =>
-      job.brokenGroup ? [brokenAdvice(job.brokenGroup)] : [job.behindGit?.next ?? [], notCoveredAdvice([job])].flat(),
+      job.brokenGroup ? [brokenAdvice(job.brokenGroup)] : [job.behindGit?.next ?? notCoveredAdvice([job])].flat(),
     ask: ({ job }) =>
       `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },
@@ -453,11 +453,19 @@ export function runnerAdvice(decision: RunnerDecision): readonly string[] {
 
 /** Returns one piece of advice for all runners with the same cause. */
 export function runnersAdvice(decisions: readonly RunnerDecision[]): readonly string[] {
+  return [...new Set(adviceOfEach(decisions))];
+}
+
+/** Returns the advice for each runner: that for the first one with its cause. */
+export function adviceOfEach(decisions: readonly RunnerDecision[]): readonly string[] {
   const causeOf = (decision: RunnerDecision): string => {
     const { reason, container } = (decision.emit && decision.trouble) || {};
     const isRecord = decision.because === 'back-off-record';
     return [keyText(decision.group), isRecord, reason, container].join(' ');
   };
   const causes = [...groupBy(decisions, causeOf).values()];
-  return causes.flatMap((runners) => runners.map(runnerAdvice).find(({ length }) => length > 0) ?? []);
+  return causes.flatMap((runners) => {
+    const advice = runners.map(runnerAdvice).find(({ length }) => length > 0) ?? [];
+    return runners.flatMap(() => advice);
+  });
 }

@@ -12,6 +12,8 @@ export interface WhereIAm {
   readonly context?: string;
   /** Empty: all. */
   readonly namespaces: readonly string[];
+  /** Namespaces where the person who asks may start no pod. Absent: none, or nobody looked. */
+  readonly readOnly?: readonly string[];
   /** Namespaces of `serve`. Empty: all. Absent: not known. */
   readonly servedNamespaces?: readonly string[];
   /** Time of the look by the cluster's clock, ISO 8601. */

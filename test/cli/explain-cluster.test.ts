@@ -35,10 +35,12 @@ interface Objects {
   readonly groups: readonly object[];
   readonly lease?: object | number;
   readonly application?: object | number;
+  /** Whether the person may create pods. */
+  readonly mayAct?: boolean;
 }
 
 /** Answers lists of RunnerGroups, the Lease and the Application. Other requests are refused. */
-function objects(url: string, { groups, lease = 403, application = 403 }: Objects): Override {
+function objects(url: string, { groups, lease = 403, application = 403, mayAct = true }: Objects): Override {
   return answering({
     '/v1alpha1/runnergroups': groupList(groups),
     '/namespaces/runners/runnergroups': groupList(groups),
@@ -47,6 +49,7 @@ function objects(url: string, { groups, lease = 403, application = 403 }: Object
     '/argocd/applications/runners': application,
     '/secrets/gitea-api': secretObject({ token: GITEA_TOKEN, url }),
     '/secrets/gitea-runner': { data: {} },
+    '/selfsubjectaccessreviews': { status: { allowed: mayAct } },
   });
 }
 
@@ -82,6 +85,21 @@ describe('without PATH and without files here', () => {
       / acme\/web one +linux +\d+s +Argo CD does not sync Application argocd\/runners: ComparisonError: error: GR-GITEA-01/,
     );
     expect(stdout + stderr).not.toContain(TOKEN);
+  });
+
+  it.each([true, false])('explain says whom to ask only to a person who may start no pod: %s', async (mayAct) => {
+    const { run, kubeconfig } = await scene((url) => ({
+      groups: [groupObject(groupYaml(url))],
+      application: APPLICATION,
+      mayAct,
+    }));
+
+    const table = await run(['--kubeconfig', kubeconfig, '-A']);
+    const job = await run(['--kubeconfig', kubeconfig, '-A', '1']);
+
+    const ask =
+      /Ask: +you may not create pods in namespace runners, so others do this: whoever merges into RunnerGroup runners\/ci,/;
+    for (const { stdout } of [table, job]) expect(ask.test(stdout.replaceAll(/\n +/g, ' ')), stdout).toBe(!mayAct);
   });
 
   it('explain without PATH says of each CI job what keeps the shard that its runner falls to', async () => {

@@ -6,6 +6,9 @@ import { makeCertificates } from '../support/certificate.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 import { startWithJob } from '../support/start-acme.ts';
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const OWN = makeCertificates();
+const OWN_CERTIFICATE = { 'client-certificate-data': base64(OWN.cert), 'client-key-data': base64(OWN.key) };
 const COMPLETE = { conditions: [{ type: 'Complete', status: 'True' }] };
 
 /** A cluster in which the Job that would be printed has already come and gone: whoever sees that prints another name. */
@@ -98,6 +101,12 @@ describe('nothing is printed when the kubeconfig', () => {
     ['has no credentials', {}, {}, 'GR-CLUSTER-12'],
     ['names a cluster that shows another certificate', undefined, { tls: makeCertificates('elsewhere') }, 'GR-HTTP-05'],
     ['has a token that the cluster does not know', { token: `${TOKEN}-old` }, {}, 'GR-CLUSTER-05'],
+    [
+      'has a client certificate that the cluster does not know',
+      OWN_CERTIFICATE,
+      {},
+      'does not know the client certificate, which is valid until ',
+    ],
   ])('%s', async (_, user, cluster, errorCode) => {
     const { env, folder } = await startWithJob();
     const kubeconfig = kubeconfigFor(await startCluster(cluster), user);

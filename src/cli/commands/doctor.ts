@@ -4,11 +4,12 @@ import { jsonText, printable } from '../../shared/printable.ts';
 import { splitIntoLines, wrapped } from '../../shared/table.ts';
 import { onlyBefore } from '../doctor/before.ts';
 import { findingsOf } from '../doctor/checks.ts';
-import { askOwnRight, EVERYTHING, readInstallation } from '../doctor/installation.ts';
+import { readInstallation } from '../doctor/installation.ts';
 import { type FlagsOf, flagValue, isJson } from '../flags/flags.ts';
 import { askCluster, clusterSource } from '../reading/cluster-source.ts';
 import type { DoctorFinding } from '../reading/finding.ts';
 import { noCluster } from '../reading/own-kubeconfig.ts';
+import { askOwnRight, EVERYTHING } from '../reading/own-rights.ts';
 import type { ClusterReader } from '../reading/read-object.ts';
 
 /** Runs the command. @returns 1 if something is bad @throws Failure if there is no cluster, or it does not answer */

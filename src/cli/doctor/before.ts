@@ -17,8 +17,9 @@ import {
   unknown,
   withCheckName,
 } from '../reading/finding.ts';
+import { askOwnRight, EVERYTHING } from '../reading/own-rights.ts';
 import type { ClusterReader } from '../reading/read-object.ts';
-import { askOwnRight, EVERYTHING, type Installation } from './installation.ts';
+import type { Installation } from './installation.ts';
 
 /** Returns the findings of `doctor --pre`. */
 export async function onlyBefore(installation: Installation, reader: ClusterReader, settings: Settings) {

@@ -14,7 +14,8 @@ import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../
 import { keyText } from '../../shared/keys.ts';
 import { type ClusterSource, listObjects, sortedOut } from '../reading/cluster-source.ts';
 import type { DoctorFinding } from '../reading/finding.ts';
-import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../reading/read-object.ts';
+import { askOwnRight, askReview } from '../reading/own-rights.ts';
+import { type ClusterReader, jsonOf, type SeenOrNot, shaped } from '../reading/read-object.ts';
 import {
   installedSecrets,
   listOf,
@@ -233,10 +234,6 @@ async function readAccess(
   };
 }
 
-const Review = z
-  .looseObject({ status: z.looseObject({ allowed: z.boolean() }) })
-  .transform(({ status }) => status.allowed);
-
 /** @param account name of a service account in Argo CD's namespace */
 async function review(reader: ClusterReader, { verb, group, resource }: Deed, account: string, namespace: string) {
   const { argocdNamespace } = reader;
@@ -247,21 +244,7 @@ async function review(reader: ClusterReader, { verb, group, resource }: Deed, ac
     groups: ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${argocdNamespace}`],
     resourceAttributes: { verb, group, resource: kind, ...(subresource && { subresource }), namespace },
   };
-  return await ask(reader, 'SubjectAccessReview', spec);
-}
-
-async function ask(reader: ClusterReader, kind: 'SubjectAccessReview' | 'SelfSubjectAccessReview', spec: object) {
-  const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec };
-  const path = `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`;
-  return shaped(Review, await readObject(reader, { method: 'POST', path, body }, 'ask that'));
-}
-
-/** What only administrators of the cluster may do. */
-export const EVERYTHING = { verb: '*', group: '*', resource: '*' };
-
-/** Asks whether you may do it. */
-export async function askOwnRight(reader: ClusterReader, resourceAttributes: Readonly<Record<string, string>>) {
-  return await ask(reader, 'SelfSubjectAccessReview', { resourceAttributes });
+  return await askReview(reader, 'SubjectAccessReview', spec);
 }
 
 const Refusal = z.looseObject({ message: z.string(), reason: z.string().optional() });

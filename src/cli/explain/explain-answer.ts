@@ -1,6 +1,7 @@
 /** Formats `explain WHAT` for people, as a short paragraph. Pure. Decisions have the same text as in the table (causes.ts). */
 import {
   aroundLines,
+  askText,
   groupLines,
   groupTitle,
   jobLines,
@@ -108,6 +109,7 @@ function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: 
   return [
     ...aroundLines(jobs, explanation),
     ...lines('Next', firstLines(next, MOST_TOLD)),
+    ...(next.length > 0 ? line('Ask', askText(explanation)) : []),
     ...line('One job', `gitea-runners explain ${first?.job.id} says since when, and how its pod is`),
     ...line('Link', run?.url || first?.job.url.replace(/\/jobs\/\d+$/, '')),
   ];

@@ -1,5 +1,5 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
-import { downFor, toldWith } from '../../answers/answer.ts';
+import { askText, downFor, stuckAdvice, toldWith } from '../../answers/answer.ts';
 import { adviceFor, advicesFor, oncePerCause, verdictText } from '../../answers/causes.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import {
@@ -9,7 +9,7 @@ import {
   emittedRunners,
   isNotCovered,
 } from '../../answers/model.ts';
-import { isHeldBack, reasonText, runnersAdvice } from '../../answers/reasons.ts';
+import { adviceOfEach, isHeldBack, reasonText } from '../../answers/reasons.ts';
 import { hasLogs, isSameTrouble, troubleText } from '../../answers/remedies.ts';
 import { runWords } from '../../answers/run-words.ts';
 import { runnerCounts, runnersIn } from '../../answers/runner-counts.ts';
@@ -89,10 +89,17 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
   const causeOf = (job: ExplainedJob): string =>
     JSON.stringify([job.origin, job.job.runId, baseName(job.job), job.job.labels, job.state, textOf(job)]);
   const causes = [...groupBy(jobs, (job) => (options.wide ? stayKey(job) : causeOf(job))).values()];
+  /** The first job of a run with this text. */
+  const toldBy = new Map<string, number>();
   const rows = causes.flatMap((jobsOfCause) => {
     const [first] = jobsOfCause;
     if (!first) return [];
     const { id, name, repository, createdAtMs, labels, url } = first.job;
+    const ownText = jobsOfCause.length > 1 ? textOf(first) : verdictText(first, nowMs, emitted);
+    const cause = JSON.stringify([first.origin, first.job.runId, textOf(first)]);
+    const isRepeated = !options.wide && first.state !== 'running' && ownText.length > SHORT_TEXT;
+    const seen = (isRepeated && toldBy.get(cause)) || id;
+    toldBy.set(cause, seen);
     const shown = jobsOfCause.length === 1 ? name : `${baseName(first.job)} ×${jobsOfCause.length}`;
     return [
       [
@@ -101,13 +108,16 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
         labelsText(labels, ',') || '<none>',
         duration(nowMs - createdAtMs),
         ...(options.wide ? [runWords(first.job).slice(1).join(' '), first.state, url] : []),
-        jobsOfCause.length > 1 ? textOf(first) : verdictText(first, nowMs, emitted),
+        seen === id ? ownText : `as job ${seen}`,
       ],
     ];
   });
   const header = ['JOB', 'NAME', 'RUNS-ON', 'AGE', ...(options.wide ? ['PUSH', 'STATE', 'LINK'] : []), 'WHAT HAPPENS'];
   return table(header, rows, { ...options, styleOf: (row) => STYLES[causes[row]?.[0]?.state ?? 'held'] });
 }
+
+/** Longer texts are told once for a run. */
+const SHORT_TEXT = 40;
 
 /** Words carry the meaning; colour only repeats it. */
 const STYLES: Readonly<Record<JobState, Style>> = {
@@ -141,16 +151,25 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
   const advisedRunners = new Set(jobs.flatMap(toldWith));
   const isTold = (decision: RunnerDecision): boolean =>
     advisedRunners.has(decision.runner) || jobs.some((job) => isEndTold(job, decision));
-  const lines = oncePerCause([
+  const stuckFor = stuckAdvice(explanation);
+  const lines = [
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
-    ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
-    ...runnersAdvice(runners.filter((each) => !isTold(each))),
-    ...[downFor(jobs, explanation)?.next ?? []].flat(),
+    ...oncePerCause([
+      ...jobs.flatMap((job) =>
+        isNotCovered(job) || job.isUnseen ? [] : [...stuckFor(job), ...adviceFor(job, groups)],
+      ),
+      ...adviceOfEach(runners.filter((each) => !isTold(each))),
+      ...jobs.flatMap((job) => downFor([job], explanation)?.next ?? []),
+    ]),
+    // How to see more helps no job.
+    ...oncePerCause(jobs.flatMap((job) => (job.isUnseen ? adviceFor(job, groups) : []))),
     // Jobs that were stopped come before jobs that no group covers.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
-  ]);
+  ];
   const folded = (line: string): string => splitIntoLines(printable(line), Math.max(20, columns - 6)).join('\n      ');
-  return lines.length === 0 ? [] : [lines.map((line) => `Next: ${folded(line)}\n`).join('')];
+  const ask = askText(explanation);
+  const asking = lines.length > 0 && ask !== undefined ? [`Ask:  ${folded(ask)}\n`] : [];
+  return lines.length === 0 ? [] : [[...lines.map((line) => `Next: ${folded(line)}\n`), ...asking].join('')];
 }
 
 /** True for a runner that ended as the last one of the job, if its logs say no more than the advice for the job. */

@@ -27,6 +27,7 @@ import { readList } from '../flags/readers.ts';
 import { installationFrom, pathsFrom, settingsFrom } from './command-settings.ts';
 import { fromWithin } from './finding.ts';
 import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
+import { readOnlyOf } from './own-rights.ts';
 import { noGroups } from './read-groups.ts';
 import type { ClusterReader } from './read-object.ts';
 import { installedSecrets, READS, readOne } from './reads.ts';
@@ -136,11 +137,18 @@ export async function planOfCluster(
     isolate: [],
     printedBy: shardsOf(objects),
   });
-  const [around, planned] = await Promise.allSettled([lookAround(reader, objects), looking]);
-  if (around.status === 'rejected') throw around.reason;
   const context = config.context?.name;
+  // A pod asks with an account that may nothing.
+  const asked = context === undefined ? [] : objects.map(({ metadata }) => metadata.namespace);
+  const [around, planned, rights] = await Promise.allSettled([
+    lookAround(reader, objects),
+    looking,
+    readOnlyOf(reader, asked),
+  ]);
+  const readOnly = rights.status === 'fulfilled' ? rights.value : [];
+  if (around.status === 'rejected') throw around.reason;
   const knownPlace = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
-  const where: WhereIAm = { ...knownPlace, ...served, ...around.value };
+  const where: WhereIAm = { ...knownPlace, ...(readOnly.length > 0 && { readOnly }), ...served, ...around.value };
   if (planned.status === 'fulfilled') {
     const unservedGroups = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
       group: keyText(group),

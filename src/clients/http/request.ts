@@ -21,6 +21,8 @@ export interface HttpRequest {
   readonly url: URL;
   /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign ones. */
   readonly authorization?: ((url: URL) => string) | undefined;
+  /** The certificate by which the connection logs in, without its key. */
+  readonly certificate?: string;
   /** Checks the target of a redirect within the origin. Default: any path. @throws Failure of its own */
   readonly mayLeadTo?: (url: URL, from: URL, status: number) => boolean;
   /** True to follow a redirect with the same method and body. Default: only a GET is repeated. */

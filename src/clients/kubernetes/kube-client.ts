@@ -1,4 +1,5 @@
 /** Client for one Kubernetes API server: requests with a fresh token, and lines of a watch. Knows no resource. */
+import { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -142,7 +143,8 @@ export class KubeClient {
   request({ what, method = 'GET', path, query = {} }: KubeQuestion): HttpRequest {
     const url = new URL(path, this.#config.url);
     url.search = new URLSearchParams(query).toString();
-    return { what, method, url };
+    const { clientCertificate, token } = this.#config;
+    return { what, method, url, ...(clientCertificate && !token && { certificate: clientCertificate.cert }) };
   }
 
   async close(): Promise<void> {
@@ -233,9 +235,21 @@ export function statusFailure(request: HttpRequest, status: number, code: string
 export function unexpectedStatus(request: HttpRequest, status: number, alternative: string): Failure {
   if (status !== 401)
     return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? alternative : ''}`);
-  const received = 'the cluster does not know the token or certificate (401)';
-  const remedy = `Mount a valid token, or log in again if it is of a kubeconfig${alternative}`;
+  const end = request.certificate && endOf(request.certificate);
+  const received = `the cluster does not know the ${end ?? 'token or certificate'} (401)`;
+  const remedy = end
+    ? `Get a new certificate for the kubeconfig from who runs the cluster (with kubeadm: kubeadm certs renew), or log in again${alternative}`
+    : `Mount a valid token, or log in again if it is of a kubeconfig${alternative}`;
   return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
+}
+
+/** `client certificate, which is valid until Nov 30 12:00:00 2026 GMT`. Undefined: it cannot be read. */
+function endOf(certificate: string): string | undefined {
+  try {
+    return `client certificate, which is valid until ${new X509Certificate(certificate).validTo}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Makes the Failure for an answer of another form. @param received without values of the answer */
