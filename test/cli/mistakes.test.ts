@@ -53,7 +53,7 @@ spec.proxy.noProxy[0]: must be a host name (with a dot before it: all hosts belo
 spec.podTemplate.spec.tolerations[0].operator: must be one of Exists, Equal, not "Exist"; did you mean Exists? [GR-INPUT-05]
   podTemplate: {spec: {tolerations: [{key: ci, operator: Exist}]}}
 spec.podTemplate.spec.volumes[0].hostPath: must not be set: it is a folder of the node (rule hostPathVolumes of securityProfile baseline, the default of containerMode dind-rootless): remove it, or set securityProfile: privileged, which needs a policy [GR-INPUT-10]
-  podTemplate: {spec: {volumes: [{name: c, hostPath: {path: /srv}}]}}
+  podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: c, mountPath: /srv}]}], volumes: [{name: c, hostPath: {path: /srv}}]}}
 warning: spec.resources: is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}" [GR-WARN-08]
   {resources: ~, podTemplate: {metadata: {labels: {team: web}}}}
 spec.idleSchedule[0].from: must be a time of the day, e.g. "07:00"; got the string "8:00"; write from: "08:00" [GR-INPUT-05]
@@ -303,7 +303,7 @@ spec.notify[0].webhook: must be a mapping, not the string "https://hooks.slack.c
 spec.notify[0].on: must be one of failure, success, always, not a list; write failure, without brackets [GR-INPUT-05]
   notify: [{slack: {channel: "#ci"}, on: [failure]}]
 spec.podTemplate.spec.volumes[0].emptyDir.medium: must be one of Memory, HugePages, not "memory"; did you mean Memory? [GR-INPUT-05]
-  podTemplate: {spec: {volumes: [{name: a, emptyDir: {medium: memory}}]}}
+  podTemplate: {spec: {volumes: [{name: data, emptyDir: {medium: memory}}]}}
 spec.podTemplate.spec.enableServiceLinks: must be true or false, not a string; write "enableServiceLinks: false" [GR-INPUT-05]
   podTemplate: {spec: {enableServiceLinks: no}}
 spec.podTemplate.spec.containers[0].ports[0].containerPort: must be a whole number of 32 bits, not a string; remove the quotes: containerPort: 8080 [GR-INPUT-05]

@@ -252,7 +252,7 @@ a daemon of its own
   labels: [linux:host]
   podTemplate: {spec: {containers: [{name: runner, env: [{name: DOCKER_HOST, value: tcp://d:2376}, {name: DOCKER_TLS_VERIFY, value: "1"}, {name: DOCKER_CERT_PATH, value: /c}]}]}}
 modes that are written right
-  podTemplate: {spec: {volumes: [{name: data, emptyDir: {}}, {name: a, secret: {secretName: a, defaultMode: 256}}]}}
+  podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: a, mountPath: /mnt/a}]}], volumes: [{name: data, emptyDir: {}}, {name: a, secret: {secretName: a, defaultMode: 256}}]}}
 no time for a stop, and none for a look
   {gracefulStopSeconds: 0, keepFailedSeconds: 0}
 its own pods are spread

@@ -145,7 +145,7 @@ describe('a warning tells of', () => {
   it.each<[string, Readonly<Record<string, unknown>>]>([
     ['a cap of 0 that is meant', { maxActiveRunners: 0, suspend: true }],
     ['a digest', { image: `gitea/runner@sha256:${'0'.repeat(64)}` }],
-    ['a label with a version', { labels: ['x:docker://node:22', 'y:host', 'z'] }],
+    ['a label with a version', { labels: ['x:docker://node:22', 'y:host'] }],
     [
       'limits of bound runners',
       {

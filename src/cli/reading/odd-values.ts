@@ -1,9 +1,8 @@
 /** Values that are legal and cannot be meant: another unit, another machine, what a word processor or another tool has left. Pure. */
 import { machineOf } from '../../answers/uncovered-labels.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
+import { DEFAULT_LABELS } from '../../config/runnergroup/group-schema.ts';
 import { isMapping, pathText, valueAt } from '../../config/runnergroup/paths.ts';
-import type { LateProblem } from '../../config/runnergroup/placed.ts';
-import type { WarningCode } from '../../config/runnergroup/problems.ts';
 import { hasDocker, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import {
   CA_PLACES,
@@ -22,14 +21,9 @@ import { cut } from '../../shared/printable.ts';
 /** A field, and what cannot be meant about it. */
 export type Odd = readonly [path: Path, message: string];
 
-/** Returns warnings about the values of a group. */
-export function oddValues(group: RunnerGroup): readonly LateProblem[] {
-  const spec = valueAt(group.manifest, ['spec']);
-  const odd = ABOUT.flatMap((about) => about(group));
-  const problemsOf = (code: WarningCode, all: readonly Odd[]) =>
-    all.map(([path, message]) => ({ group, path, message, code }));
-  const ofFields = problemsOf('GR-WARN-14', [...within(spec, ['spec']), ...odd]);
-  return [...ofFields, ...problemsOf('GR-WARN-11', containers(group))];
+/** Returns what cannot be meant in the values of a group, and in its containers. */
+export function oddValues(group: RunnerGroup): readonly Odd[] {
+  return [...within(valueAt(group.manifest, ['spec']), ['spec']), ...ABOUT.flatMap((about) => about(group))];
 }
 
 export const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] =>
@@ -317,8 +311,6 @@ function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   });
 }
 
-const SECRET_NAME = /(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
-
 /** Variables of containers, and of the runner's configuration, whose container is `runner`, too. */
 function variablesOf(manifest: RunnerGroup['manifest']) {
   const envs = ['spec', 'runnerConfig', 'runner', 'envs'];
@@ -336,21 +328,30 @@ function variablesOf(manifest: RunnerGroup['manifest']) {
   return [...ofContainers, ...ofConfig];
 }
 
-/** A plain word, or a word of tests: the password of a database that lives as long as its pod. */
-const WORD =
-  /^(?:[a-z]{1,12}|(?:test|dev|ci|dummy|example|password|passwd|secret|change|postgres|mysql|admin|root)[\w-]*)$/i;
-
-function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
-  const isSecret = (value: unknown) =>
-    typeof value === 'string' && /^(?!\$\()[^\s/]{8,}$/.test(value) && !WORD.test(value);
-  return variablesOf(manifest)
-    .filter(({ name, value }) => SECRET_NAME.test(name) && isSecret(value))
-    .map(({ path: variablePath }): Odd => {
-      const path = variablePath[1] === 'runnerConfig' ? variablePath : [...variablePath, 'value'];
-      const write = path[1] === 'runnerConfig' ? 'a variable of container runner in podTemplate with' : 'write';
-      const from = '"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"';
-      return [path, `stands in git and in each Job. If it is real, revoke it, and name a Secret: ${write} ${from}`];
-    });
+/** Warns of labels that take the place of a label with an image, or nearly have its name. */
+function aboutLabels({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+  if (!hasDocker(containerMode)) return [];
+  const withImages = DEFAULT_LABELS.map((text) => ({
+    name: String(text.split(':')[0]),
+    image: text.replace(/^[^:]*/, ''),
+  }));
+  return listAt(manifest, ['spec', 'labels']).flatMap((written, index): readonly Odd[] => {
+    const [label, path] = [String(written), ['spec', 'labels', index]];
+    const name = label.split(':')[0] ?? '';
+    const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+    const near = withImages.find((each) => plain(each.name) === plain(name) && each.name !== name);
+    const ofDefaults = withImages.find((each) => each.name === name);
+    const isBare = !label.includes(':') && ofDefaults !== undefined;
+    const bare = `has no image, so its CI jobs run in the runner's own container, which lacks their tools: write "${name}${ofDefaults?.image}", or "${name}:host" if that is meant`;
+    return [
+      ...oddIf(
+        near !== undefined,
+        path,
+        `is not ${near?.name}, as workflows write it: write "${near?.name}${label.slice(name.length)}"`,
+      ),
+      ...oddIf(isBare, path, bare),
+    ];
+  });
 }
 
 /** Names of architectures in `uname -m` and in images. */
@@ -376,7 +377,7 @@ function aboutArchitecture(value: unknown, path: Path): readonly Odd[] {
 const ARCH = 'kubernetes.io/arch';
 
 /** The pods of the podTemplates, of the group and of its sizes: their specs, labels and containers. */
-function podsOf(manifest: RunnerGroup['manifest']) {
+export function podsOf(manifest: RunnerGroup['manifest']) {
   const sizes = listAt(manifest, ['spec', 'sizes']).map((_, index) => ['spec', 'sizes', index]);
   return [['spec'], ...sizes].map((place) => {
     const template = valueAt(manifest, [...place, 'podTemplate']);
@@ -602,7 +603,7 @@ const LASTS =
   'does not end with the CI job, so its pod stays: make it an init container with restartPolicy: Always, or remove it';
 
 /** Warns of containers of the podTemplate except `runner`. The parsed template has only JSON values, in any form. */
-function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+export function oddContainers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const ofOwn = hasDocker(containerMode) ? `: containerMode ${containerMode} has a daemon of its own` : '';
   return containersIn(manifest).flatMap(({ list, path, container }): readonly Odd[] => {
     const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
@@ -645,7 +646,7 @@ const ABOUT = [
   aboutImage,
   aboutTime,
   aboutSetup,
-  aboutSecrets,
+  aboutLabels,
   aboutMachines,
   aboutNodes,
   aboutRootless,

@@ -1,5 +1,5 @@
 /** Reads RunnerGroups for a command. Reports files that are not manifests, and folders without RunnerGroups. */
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readFiles, STANDARD_INPUT } from '../../config/runnergroup/group-files.ts';
 import { type ReadOptions, type ReadResult, readRunnerGroups } from '../../config/runnergroup/read.ts';
@@ -56,15 +56,32 @@ export function noGroups({ paths, recursive, cwd, asksGitea = false }: SearchedP
   };
   const remedy =
     below.length === 0
-      ? (ofOthers() ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
+      ? (otherEndings(paths, cwd) ??
+        ofOthers() ??
+        'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
       : `Below it ${below.length === 1 ? 'is' : 'are'} ${firstNames(below, SHOWN)}: add --recursive (-R), or name them`;
   const message = `find RunnerGroups: no RunnerGroup in ${searchedPlaces}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`;
   return new Failure('GR-INPUT-09', 2, message);
 }
 
+/** Says which YAML files of folders are not read, because of their ending. Undefined: there are none. */
+function otherEndings(paths: readonly string[], cwd: string): string | undefined {
+  const folders = paths.map((path) => resolve(cwd, path)).filter(isFolder);
+  const names = folders
+    .flatMap((folder) => readdirSync(folder))
+    .filter((name) => /\.ya?ml./i.test(name) || (/\.ya?ml$/i.test(name) && !/\.ya?ml$/.test(name)));
+  return names.length === 0
+    ? undefined
+    : `${firstNames(names, SHOWN)}: only names that end with .yaml, .yml or .json are read. Rename it, or name it`;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
 /** Files that hold the word, and that only `--recursive` reads. */
 function filesBelow(paths: readonly string[], cwd: string): readonly string[] {
-  const folders = paths.filter((path) => statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory());
+  const folders = paths.filter((path) => isFolder(resolve(cwd, path)));
   if (folders.length === 0) return [];
   const read = new Set(readFiles({ paths: folders, recursive: false, cwd }).files.map(({ name }) => name));
   return readFiles({ paths: folders, recursive: true, cwd })

@@ -12,7 +12,9 @@ import { dependsOnJob } from '../../planner/limits.ts';
 import { ownerOf } from '../../planner/repositories.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../../shared/scope.ts';
-import { listAt, oddValues } from './odd-values.ts';
+import { oddSecrets } from './odd-secrets.ts';
+import { listAt, type Odd, oddContainers, oddValues } from './odd-values.ts';
+import { oddVolumes } from './odd-volumes.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
@@ -21,7 +23,11 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
   const problems = groups.flatMap((group): readonly LateProblem[] => {
     const warnings = [...warningsIn(group), ...aboutOverlap(overlaps.get(group))];
     const ofFields = warnings.map(([field, code, message]) => ({ group, path: ['spec', field], message, code }));
-    return [...ofFields, ...heaviest(group), ...oddValues(group)];
+    const odd = [...oddValues(group), ...oddSecrets(group), ...oddVolumes(group)];
+    const ofOdd = (code: WarningCode, all: readonly Odd[]) =>
+      all.map(([path, message]) => ({ group, path, message, code }));
+    const ofPods = [...ofOdd('GR-WARN-14', odd), ...ofOdd('GR-WARN-11', oddContainers(group))];
+    return [...ofFields, ...heaviest(group), ...ofPods];
   });
   if (hasPolicy) return problems;
   const unpermitted = await askedWithoutPolicy(groups);
@@ -31,7 +37,11 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
 
 /** Documents beside the groups that are not passed on at generation time. */
 export function warningsAbout(documents: readonly PassThrough[]): readonly Problem[] {
-  const secrets = documents.filter(({ objects }) => objects.some(({ kind }) => kind === 'Secret'));
+  // SOPS has encrypted each value of such a document, and says so in it.
+  const secrets = documents.filter(
+    ({ objects, text }) =>
+      objects.some(({ kind }) => kind === 'Secret') && !/^sops:\s[\s\S]*ENC\[|ENC\[[\s\S]*^sops:\s/m.test(text),
+  );
   const secretProblems = secrets.map(({ place }): Problem => {
     const message =
       'a Secret in Git is readable to all who read the repository: make it in the cluster, or commit a SealedSecret or an ExternalSecret. If this one is real, revoke it';

@@ -9,6 +9,8 @@
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
  */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { API_GROUP, API_VERSION, HOOK, KIND, SKIP } from '../../shared/marks.ts';
 import { jsonText } from '../../shared/printable.ts';
@@ -222,18 +224,33 @@ class GroupReader {
       return;
     }
     const place = object.document.placeOf(object.base);
-    const broken = isolate && brokenGroup(object.value, place, defaultNamespace, result.problems);
+    const problems = isPatch(object.value, resolve(this.#options.cwd, file.name)) ? [patchAt(place)] : result.problems;
+    const broken = isolate && brokenGroup(object.value, place, defaultNamespace, problems);
     if (broken) {
       this.broken.push(broken);
       return;
     }
     this.faulty += 1;
-    this.problems.push(...result.problems);
+    this.problems.push(...problems);
     const pod = podOnly(object, result, `faulty-${this.faulty}`);
     if (!pod) return;
     this.pods.push(pod);
     this.sources.set(file.name, file);
   }
+}
+
+/** True for a RunnerGroup that names nothing it must have, beside a file of kustomize. */
+function isPatch(group: unknown, file: string): boolean {
+  const isWhole = ['scope', 'authToken'].some((field) => valueAt(group, ['spec', field]) !== undefined);
+  return !isWhole && KUSTOMIZATIONS.some((name) => existsSync(join(dirname(file), name)));
+}
+
+const KUSTOMIZATIONS = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
+const PATCH =
+  'is a patch for kustomize, which does not run here: commit what it makes, and check that with "kustomize build FOLDER | gitea-runners validate -"';
+
+function patchAt(place: FilePlace): Problem {
+  return { place, path: '', message: PATCH, code: 'GR-INPUT-03' };
 }
 
 function quickGroups(file: SourceFile, options: ReadOptions): readonly RunnerGroup[] | undefined {
@@ -266,8 +283,11 @@ function sortOut(document: SourceDocument): Sorted {
     problem: { place: path === '' ? place : document.placeOf([path]), path, message, code: 'GR-INPUT-03' },
     holds: objectsBelow(value).filter((each) => !Array.isArray(valueAt(each, ['items']))),
   });
+  const isJsonPatch = Array.isArray(value) && value.length > 0 && value.every((each) => valueAt(each, ['op']));
   if (!isMapping(value))
-    return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
+    return problemAt(
+      isJsonPatch ? PATCH : 'is not a Kubernetes object, but a list or a single value: keep it out of these files',
+    );
   if (!Object.keys(value).some((key) => FIELDS_OF_OBJECTS.has(key.toLowerCase()))) return { skipped: place };
   const { apiVersion, kind } = value;
   for (const [name, field] of Object.entries({ apiVersion, kind })) {
