@@ -16,6 +16,10 @@ const stuck = (runner: string, reason: string, message = 'zzz'): RunnerDecision 
 
 /** Reason and message of a pod that does not start, and words of the remedy. */
 const REMEDIES = rowsOf(`
+ImagePullBackOff: failed to authorize: https://ghcr.io/token: 401 Unauthorized => give its registry a login: imagePullSecrets
+Unschedulable: 0/3 nodes are available: 3 node(s) had volume node affinity conflict.
+  add a node where the volume of its claim is: kubectl -n runners describe pvc
+RegistrationFailed: code 1: unavailable: net/http: TLS handshake timeout => correct the MTU
 ImagePullBackOff: not found => spec.image
 CreateContainerConfigError: secret "gitea-runner" not found => step 2
 Unschedulable: 0/3 nodes are available => which rule of the scheduler
@@ -329,6 +333,30 @@ error getting cluster: controller is configured to ignore cluster https://10.96.
 one or more synchronization tasks are not valid (retried 5 times). => syncResult of the Application
 Failed to compare desired state to live state: failed to calculate diff: serverSideDiff error: admission webhook "x" denied the request: zzz
   annotate the Application as
+namespaces "runners" not found => create that namespace again
+RunnerGroup.gitea.bpg.pw "ci" is invalid: spec.zzz => install the CRD of this version
+groups: app path does not exist => correct spec.source.path of the Application
+failed to list refs: dial tcp: lookup git: no such host => see that argocd-repo-server reaches that host
+failed to list refs: authentication required: Unauthorized => give Argo CD access to that repository
+failed to list refs: ssh: handshake failed: knownhosts: key mismatch => give Argo CD the key of that host
+failed to list refs: x509: certificate signed by zzz => give Argo CD the CA of that host
+unable to resolve 'main' to a commit SHA => correct spec.source.targetRevision
+the server has asked for the client to provide credentials => argocd cluster list
+error calculating server side diff: zzz => annotate the Application as
+Job.batch "ci-1" is invalid: spec.template: field is immutable => match CREATE only
+etcdserver: mvcc: database space exceeded => its etcd is full or ill
+jobs.batch is forbidden: User "system:serviceaccount:argocd:x" cannot create resource "jobs" => this right
+Target revision main in Git is not signed, but a signature is required => sign that commit
+grpc: received message larger than max (1 vs. 0) => a smaller repository
+Apply failed with 1 conflict: conflict with "kubectl" using batch/v1: .spec.suspend => who else does
+context deadline exceeded => see how busy argocd-repo-server is
+\`gitea-runners generate .\` failed signal: killed: => give the sidecar gitea-runners of argocd-repo-server more
+\`gitea-runners generate .\` failed timeout after 1m30s => see why generate takes so long
+error reading from server: EOF => see why argocd-repo-server ended
+application references project zzz which does not exist => make that AppProject
+cluster https://10.0.0.1 not found => correct spec.destination
+"transport: Error while dialing: dial tcp 10.0.0.5:8081: refused" => start argocd-repo-server again
+reason: job notify has reached the specified backoff limit => see the log of that Job, or take its hook out of the Application
 # No object was refused here: the remedies of pods do not apply.
 an invalid zzz of zzz, forbidden => correct what it says
 # The reader has just read this message.

@@ -137,12 +137,6 @@ const ARGO: readonly Row[] = [
     next: 'Argo CD tries again by itself. After ten minutes ask',
   },
   {
-    when: 'the Job of a hook fails in each sync',
-    application: failedSync('reason: job notify has reached the specified backoff limit'),
-    unserved: 'its last sync has ended with Failed: reason: job notify has reached the specified backoff limit',
-    next: 'see the log of that Job, or take its hook out of the Application',
-  },
-  {
     when: 'Argo CD speaks of something else',
     application: complaining('OrphanedResourceWarning', 'Application has 3 orphaned resources'),
     cause: 'Argo CD has not created its Kubernetes Job yet',
@@ -295,17 +289,6 @@ const ARGO: readonly Row[] = [
     next: 'see what holds the deletion of Job ci-0-1-deadbeef, finalizers as a rule: kubectl get Job -A --field-selector metadata.name=ci-0-1-deadbeef -o yaml. If',
   },
   {
-    when: 'a conversion webhook is down, and Argo CD cannot read the cluster',
-    application: complaining(
-      'ComparisonError',
-      'Failed to load live state: failed to get cluster info for "https://kubernetes.default.svc": error synchronizing cache state : failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource Certificate.cert-manager.io: conversion webhook for cert-manager.io/v1alpha2, Kind=Certificate failed: Post "https://cert-manager-webhook.cert-manager.svc:443/convert?timeout=30s": no endpoints available for service "cert-manager-webhook"',
-    ),
-    unserved:
-      'Argo CD does not sync Application argocd/runners: ComparisonError: failed to load initial state of resource Certificate.cert-manager.io: conversion webhook for',
-    next: 'mend the webhook of service cert-manager-webhook, or ask who runs it: kubectl -n cert-manager get service,endpointslices,pods',
-    not: 'credentials',
-  },
-  {
     when: 'two Applications print its RunnerGroup',
     application: complaining(
       'SharedResourceWarning',
@@ -320,38 +303,6 @@ const ARGO: readonly Row[] = [
     unserved: 'Argo CD says: ExcludedResourceWarning: Resource batch/Job zzz; Argo CD has not created',
     next: 'allow Jobs and RunnerGroups in argocd-cm',
   },
-  ...[
-    ['namespaces "runners" not found', 'create that namespace again'],
-    ['RunnerGroup.gitea.bpg.pw "ci" is invalid: spec.zzz', 'install the CRD of this version'],
-    ['groups: app path does not exist', 'correct spec.source.path of the Application'],
-    ['failed to list refs: dial tcp: lookup git: no such host', 'see that argocd-repo-server reaches that host'],
-    ['failed to list refs: authentication required: Unauthorized', 'give Argo CD access to that repository'],
-    ['failed to list refs: ssh: handshake failed: knownhosts: key mismatch', 'give Argo CD the key of that host'],
-    ['failed to list refs: x509: certificate signed by zzz', 'give Argo CD the CA of that host'],
-    ["unable to resolve 'main' to a commit SHA", 'correct spec.source.targetRevision'],
-    ['the server has asked for the client to provide credentials', 'argocd cluster list'],
-    ['error calculating server side diff: zzz', 'annotate the Application as'],
-    ['Job.batch "ci-1" is invalid: spec.template: field is immutable', 'match CREATE only'],
-    ['etcdserver: mvcc: database space exceeded', 'its etcd is full or ill'],
-    ['jobs.batch is forbidden: User "system:serviceaccount:argocd:x" cannot create resource "jobs"', 'this right'],
-    ['Target revision main in Git is not signed, but a signature is required', 'sign that commit'],
-    ['grpc: received message larger than max (1 vs. 0)', 'a smaller repository'],
-    ['Apply failed with 1 conflict: conflict with "kubectl" using batch/v1: .spec.suspend', 'who else does'],
-    ['context deadline exceeded', 'see how busy argocd-repo-server is'],
-    ['`gitea-runners generate .` failed signal: killed:', 'give the sidecar gitea-runners of argocd-repo-server more'],
-    ['`gitea-runners generate .` failed timeout after 1m30s', 'see why generate takes so long'],
-    ['error reading from server: EOF', 'see why argocd-repo-server ended'],
-    ['application references project zzz which does not exist', 'make that AppProject'],
-    ['cluster https://10.0.0.1 not found', 'correct spec.destination'],
-    ['"transport: Error while dialing: dial tcp 10.0.0.5:8081: refused"', 'start argocd-repo-server again'],
-  ].map(
-    ([message = '', next = '']): Row => ({
-      when: `Argo CD says: ${message}`,
-      application: complaining('ComparisonError', `Failed to load target state: rpc error: desc = ${message}`),
-      unserved: `Argo CD does not sync Application argocd/runners: ComparisonError: ${message}`,
-      next,
-    }),
-  ),
   {
     when: 'Argo CD excludes Jobs, and the status only says that the plan differs',
     application: complaining('ExcludedResourceWarning', 'Resource batch/Job zzz'),
@@ -426,14 +377,6 @@ const ARGO: readonly Row[] = [
     application: syncing('zzz', { phase: 'Terminating' }),
     unserved: 'Argo CD says: an operation has been Terminating since 2026-01-01T00:00:00Z: zzz',
     next: 'it is being ended: kubectl -n argocd describe applications.argoproj.io runners shows what holds it',
-  },
-  {
-    when: 'a quota of Jobs refuses the sync',
-    application: failedSync(
-      'one or more objects failed to apply, reason: jobs.batch "ci-1" is forbidden: exceeded quota: jobs, requested: count/jobs.batch=1, used: count/jobs.batch=20, limited: count/jobs.batch=20',
-    ),
-    unserved: 'exceeded quota: jobs, requested: count/jobs.batch=1',
-    next: 'raise that quota (jobs), or let fewer runners run',
   },
 ];
 
@@ -1156,13 +1099,6 @@ const START: readonly Row[] = [
     not: 'logs job/',
   },
   {
-    when: 'its node ran out of disk before its runner started',
-    ...failed({ reason: 'Evicted', message: 'The node was low on resource: ephemeral-storage.' }),
-    cause: 'its last runner failed: Evicted: The node was low on resource: ephemeral-storage.',
-    next: 'give the pod requests for what its node ran out of',
-    not: 'logs job/',
-  },
-  {
     when: 'its node shuts down',
     ...failed(
       { reason: 'NodeShutdown', message: 'Pod was rejected: Pod was rejected as the node is shutting down.' },
@@ -1207,24 +1143,6 @@ const START: readonly Row[] = [
     pod: besideSidecar('docker', true),
     unserved: 'PodInitializing: container register has not started (node node-1), for 6m',
     next: 'look at node node-1: kubectl describe node node-1. If no other has this: kubectl cordon node-1, then kubectl -n runners delete pods -l job-name=',
-  },
-  {
-    when: 'its container needs a profile that its node does not have',
-    pod: onNode(300, cannotStart('CreateContainerError', 'apparmor profile not found ci-runner')),
-    unserved: 'its pod cannot start: CreateContainerError: apparmor profile not found ci-runner (node node-1)',
-    next: 'load AppArmor profile ci-runner on node node-1, or correct appArmorProfile in spec.podTemplate',
-  },
-  {
-    when: 'its volume is in another zone',
-    pod: unscheduled('0/3 nodes are available: 3 node(s) had volume node affinity conflict.'),
-    unserved: 'Unschedulable: 0/3 nodes are available: 3 node(s) had volume node affinity conflict.',
-    next: 'add a node where the volume of its claim is: kubectl -n runners describe pvc; kubectl',
-  },
-  {
-    when: 'the registry knows no anonymous pulls',
-    pod: pending(cannotStart('ErrImagePull', 'failed to authorize: https://ghcr.io/token: 401 Unauthorized')),
-    unserved: 'ImagePullBackOff: failed to authorize: https://ghcr.io/token: 401 Unauthorized',
-    next: 'ImagePullBackOff: give its registry a login: imagePullSecrets',
   },
   {
     when: 'its runner failed a second ago, hours after the job came',
@@ -1348,12 +1266,6 @@ const REGISTER: readonly Row[] = [
     next: 'look whether Actions is switched on in the settings of acme/web',
   },
   {
-    when: 'a new token was made in Gitea, and the Secret has the old one',
-    ...failed(unregistered('Error: runner registration token has been invalidated, please use the latest one')),
-    cause: 'runner registration token has been invalidated, please use the latest one',
-    next: 'write a new registration token of this scope into Secret runners/gitea-runner: step 2',
-  },
-  {
     when: 'its proxy asks for a login',
     ...failed(unregistered('Error: unavailable: Proxy Authentication Required')),
     cause: 'container register ended with exit code 1: Error: unavailable: Proxy Authentication Required',
@@ -1393,31 +1305,16 @@ const REGISTER: readonly Row[] = [
     next: 'serve tries again every 10 s',
     not: 'describe pods',
   },
-  ...[
-    [
-      'its cluster has no DNS that answers',
-      'unavailable: dial tcp: lookup git.acme on 10.96.0.10:53: read udp 10.0.0.9:3->10.96.0.10:53: i/o timeout',
-      'see that pods reach the DNS of the cluster (port 53)',
-    ],
-    ['its network drops large packets', 'unavailable: net/http: TLS handshake timeout', 'correct the MTU'],
-    [
-      'a login page stands before Gitea',
-      'unknown: invalid content-type: \\"text/html; charset=utf-8\\"; expecting \\"application/proto\\"',
-      'let what stands before spec.gitea.url of RunnerGroup runners/ci pass requests of runners',
-    ],
-    [
-      'Gitea leads it from http to https',
-      'unknown: 405 Method Not Allowed',
-      'see whether spec.gitea.url of RunnerGroup runners/ci must begin with https://',
-    ],
-  ].map(
-    ([when = '', message = '', next = '']): Row => ({
-      when,
-      ...failed(unregistered(`level=error msg="x" error="${message}"`)),
-      cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1: un',
-      next,
-    }),
-  ),
+  {
+    when: 'a login page stands before Gitea',
+    ...failed(
+      unregistered(
+        'level=error msg="x" error="unknown: invalid content-type: \\"text/html; charset=utf-8\\"; expecting \\"application/proto\\""',
+      ),
+    ),
+    cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1: un',
+    next: 'let what stands before spec.gitea.url of RunnerGroup runners/ci pass requests of runners',
+  },
   {
     when: 'its last runner could not register, and somebody asks about that one',
     ...failed(unregistered('level=error msg="x" error="unimplemented: 404 Not Found"')),
