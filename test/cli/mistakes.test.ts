@@ -204,7 +204,7 @@ spec.terminationGracePeriodSeconds: unknown field; did you mean "gracefulStopSec
   terminationGracePeriodSeconds: 600
 spec.memory: unknown field; write "resources: {requests: {memory: …}}" [GR-INPUT-04]
   memory: 4Gi
-spec.jobTimeout: unknown field; write "runnerConfig: {runner: {timeout: 3h}}" for CI jobs [GR-INPUT-04]
+spec.jobTimeout: unknown field; write activeDeadlineSeconds [GR-INPUT-04]
   jobTimeout: 3h
 spec.name: unknown field; gitea-runners schema lists the known ones [GR-INPUT-04]
   name: ci
@@ -237,6 +237,14 @@ spec.podTemplate.spec.initContainers[0].readinessProbe: is for containers that r
   podTemplate: {spec: {initContainers: [{name: a, image: a:1, readinessProbe: {tcpSocket: {port: 80}}}]}}
 spec.resources.limits.hugepages-2Mi: needs a request or a limit of cpu or memory beside it: Kubernetes refuses huge pages alone [GR-INPUT-06]
   resources: {limits: {hugepages-2Mi: 64Mi}, requests: {hugepages-2Mi: 64Mi}}
+spec.podTemplate.spec.containers[0].privileged: unknown field; write "securityContext: {privileged: …}" [GR-INPUT-04]
+  podTemplate: {spec: {containers: [{name: runner, privileged: true}]}}
+spec.podTemplate.spec.runAsUser: unknown field; write "securityContext: {runAsUser: …}" [GR-INPUT-04]
+  podTemplate: {spec: {runAsUser: 1000}}
+spec.idleSchedule[0].days[0]: must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun, not the string "Monday"; did you mean "Mon"? [GR-INPUT-05]
+  idleSchedule: [{runners: 1, from: "08:00", to: "19:00", days: [Monday]}]
+spec.resources.limits.cpu: must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"; got the string "2 cores"; write "2" [GR-INPUT-05]
+  resources: {requests: {cpu: 1}, limits: {cpu: 2 cores}}
 spec.podTemplate.spec.containers[0].securityContext.fsGroup: unknown field; it belongs into securityContext of the pod [GR-INPUT-04]
   podTemplate: {spec: {containers: [{name: runner, securityContext: {fsGroup: 1000}}]}}
 spec.podTemplate.metadata.annotations["container.apparmor.security.beta.kubernetes.io/main"]: ends with the name of no container of this pod: correct or remove it [GR-INPUT-05]

@@ -39,6 +39,10 @@ resources.limits.cpu: is 4 thousandths of a core: write 4
   resources: {requests: {cpu: 1m}, limits: {cpu: 4m}}
 gitea.url: is github.com, which is no Gitea: write the address of yours, e.g. https://gitea.example.com
   gitea: {url: https://github.com}
+podTemplate.spec.tolerations[0].operator: is Equal without a value, which fits no taint that has one: write "operator: Exists", or the value
+  podTemplate: {spec: {tolerations: [{key: ci, operator: Equal, effect: NoSchedule}]}}
+podTemplate.spec.containers[0].livenessProbe: ends the CI job when it fails, and the kubelet sees the end of a runner without it: remove it
+  podTemplate: {spec: {containers: [{name: runner, livenessProbe: {exec: {command: [pgrep, act_runner]}}}]}}
 podTemplate.spec.nodeSelector["kubernetes.io/arch"]: is x86_64, which no node says: write amd64
   podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: x86_64}}}
 podTemplate.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values[1]: is aarch64, which no node says: write arm64

@@ -417,6 +417,13 @@ function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
           every,
         ),
       ),
+      ...listAt(spec, ['tolerations']).flatMap((each, index) =>
+        oddIf(
+          valueAt(each, ['operator']) === 'Equal' && (valueAt(each, ['value']) ?? '') === '',
+          [...path, 'tolerations', index, 'operator'],
+          'is Equal without a value, which fits no taint that has one: write "operator: Exists", or the value',
+        ),
+      ),
       ...['nodeSelector', 'affinity'].flatMap((field) => aboutArchitecture(valueAt(spec, [field]), [...path, field])),
     ];
   });
@@ -491,6 +498,21 @@ function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[]
       ...oddIf(isNamed && set('runAsNonRoot') === true, [...at, 'runAsNonRoot'], named),
     ]);
   });
+}
+
+/** A runner has no port and no health of its own: what fails here is a CI job that is busy. */
+function aboutProbes({ manifest }: RunnerGroup): readonly Odd[] {
+  return podsOf(manifest).flatMap(({ runners }) =>
+    runners.flatMap(({ path, container }) =>
+      ['livenessProbe', 'startupProbe'].flatMap((probe) =>
+        oddIf(
+          valueAt(container, [probe]) !== undefined,
+          [...path, probe],
+          'ends the CI job when it fails, and the kubelet sees the end of a runner without it: remove it',
+        ),
+      ),
+    ),
+  );
 }
 
 const NO_DAEMON =
@@ -646,6 +668,7 @@ const ABOUT = [
   aboutImage,
   aboutTime,
   aboutSetup,
+  aboutProbes,
   aboutLabels,
   aboutMachines,
   aboutNodes,

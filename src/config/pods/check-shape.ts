@@ -105,6 +105,8 @@ function unknownField(name: string, struct: string, suggest: Suggest): string {
   const homes = (HOMES[struct] ?? []).map((text) => text.split('='));
   const [, home] = homes.find(([type = '']) => fieldsOf(type).has(name)) ?? [];
   if (home !== undefined) return `unknown field; it belongs into ${home}`;
+  const below = [...fieldsOf(struct)].filter(([, { type }]) => type.kind === 'struct' && fieldsOf(type.name).has(name));
+  if (below.length === 1) return `unknown field; write "${below[0]?.[0]}: {${name}: …}"`;
   const meant = suggest(name, knownNames);
   if (meant !== undefined) return `unknown field; did you mean "${meant}"?`;
   return knownNames.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${knownNames.join(', ')}`;

@@ -140,7 +140,7 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   ...adviceForSpec('write idleSchedule', 'scheduledOverrides schedule'),
   ...adviceForSpec('runners always are. Remove it', 'ephemeral'),
   ...adviceForSpec('write containerMode: dind, or dind-rootless', 'docker dind'),
-  ...adviceForSpec('write "runnerConfig: {runner: {timeout: 3h}}" for CI jobs', 'timeout timeoutSeconds jobTimeout'),
+  ...adviceForSpec('write activeDeadlineSeconds', 'timeout timeoutSeconds jobTimeout'),
   ...adviceForSpec('it stands in the image, e.g. "image: gitea/runner:1.0.8"', 'version tag imageTag runnerVersion'),
   ...adviceForSpec('Gitea has no groups of runners. Remove it', 'group runnerGroup'),
   ...adviceForSpec('a group is enabled unless "suspend: true" stands here', 'enabled'),
@@ -389,7 +389,11 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
     return `must be ${choice}, not ${describe(path, value)}; write ${choices.slice(from, to + 1).join(', ')}`;
   const near =
     typeof value === 'string'
-      ? (meantBy(value.toLowerCase(), OTHER_VALUES, choices) ?? nearestName(value, choices))
+      ? (meantBy(value.toLowerCase(), OTHER_VALUES, choices) ??
+        nearestName(value, choices) ??
+        choices.find(
+          (each) => each.length > 2 && /^[a-z]+$/i.test(value) && value.toLowerCase().startsWith(each.toLowerCase()),
+        ))
       : undefined;
   if (near === undefined && path.join('.') === 'spec.scope' && typeof value === 'string' && value !== '')
     return `must be ${choice}, not ${describe(path, value)}${scopeInstead(value, around)}`;

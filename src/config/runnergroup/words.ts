@@ -60,6 +60,8 @@ export function scalarInstead(field: string, expected: string, text: string): st
     (expected === 'a quantity' && /^([0-9.]+) ?(?!m$)([kmgt]i?)b?$/i.exec(text)) || [];
   const unitPrefix = suffix.toLowerCase().replace(/^k(?=i)|^[mgt]/, (letter) => letter.toUpperCase());
   if (suffix !== '' && isQuantity(amount)) return `; write "${amount}${unitPrefix}"`;
+  const [, cores] = (expected === 'a quantity' && /^([0-9.]+) ?v?(?:cores?|cpus?)$/i.exec(text)) || [];
+  if (cores !== undefined) return `; write "${cores}"`;
   const [, number, unit = ''] = /^([0-9]+) ?(m|h|d|s)$/.exec(text.trim()) ?? [];
   if (number !== undefined && /Seconds(?:[A-Z]|$)/.test(field))
     return `; write "${field}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
