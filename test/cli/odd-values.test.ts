@@ -494,7 +494,7 @@ volumeDevices[0].name: is no volume of this pod
 ports[0].containerPort: must be between 1 and 65535
   podTemplate: {spec: {containers: [{name: runner, ports: [{containerPort: 99999}]}]}}
 httpGet.port: must be between 1 and 65535
-  podTemplate: {spec: {containers: [{name: runner, startupProbe: {httpGet: {port: 0}}}]}}
+  podTemplate: {spec: {containers: [{name: runner, readinessProbe: {httpGet: {port: 0}}}]}}
 `);
 
 const first = (fields: object): Spec => pod({ initContainers: [{ name: 'x', image: 'busybox:1', ...fields }] });
