@@ -180,7 +180,7 @@ export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: Live
 
 /** Returns why the Application creates nothing. Undefined: it shows no cause. */
 export function failureOf(application: ApplicationSeen, places?: Places): NotCreated | undefined {
-  const { name, end, error, idleSinceMs, isMissing, lastsMs, pluginless, says = '' } = application;
+  const { name, end, error, idleSinceMs, isMissing, isSyncFailed, lastsMs, pluginless, says = '' } = application;
   if (isMissing) {
     const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;
     return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
@@ -188,7 +188,7 @@ export function failureOf(application: ApplicationSeen, places?: Places): NotCre
   if (error !== undefined) {
     const all = ERROR_CODE.test(error) ? '' : `; all of it: ${describeCommand(application)}`;
     const why = `Argo CD does not sync Application ${name}: ${error}`;
-    return { why, next: afterError(error, name, places) + all, isUnserved: true };
+    return { why, next: afterError(error, name, places, isSyncFailed) + all, isUnserved: true };
   }
   if (pluginless !== undefined) {
     const why = `Application ${name} does not use the plugin (it has ${pluginless}), so Argo CD applies RunnerGroups and no Jobs`;
@@ -271,14 +271,17 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/plugin sidecar: (?!.*(?:context |larger than))/, `see what it says before that: ${SIDECAR_LOG}`],
   [SYNC_WINDOW, WINDOW_REMEDY],
+  [/unknown (?:method|service) \S+/, 'bring all parts of Argo CD to one version: kubectl -n argocd get pods -o wide'],
+  [/to ignore cluster/, 'let ARGOCD_CONTROLLER_REPLICAS and the replicas of argocd-application-controller agree'],
   [
-    /unknown (?:method|service) \S+/,
-    'bring all parts of Argo CD to one version: kubectl -n argocd get deployments,statefulsets -o wide',
+    / 407 |Proxy Authentication/,
+    'give argocd-repo-server a login for that proxy, in HTTPS_PROXY or in the repository of Argo CD',
   ],
   [
-    /configured to ignore cluster/,
-    'see which replica of argocd-application-controller has that cluster: its replicas and ARGOCD_CONTROLLER_REPLICAS must agree',
+    /git .*failed timeout after/,
+    'see why git is slow: the size of that repository, its host. Limit: ARGOCD_EXEC_TIMEOUT of argocd-repo-server',
   ],
+  [/live resource: .*field not declared/, 'upgrade Argo CD: this Kubernetes has that field, and its schema does not'],
   [
     /tasks are not valid(?!: )/,
     'see which object it refuses, and why: status.operationState.syncResult of the Application',
@@ -312,7 +315,10 @@ const ARGOCD_REMEDIES: Remedies = [
     /not permitted in project|allowed destinations/,
     'let its project allow what the message names: <DOCTOR> has what is missing',
   ],
-  [/project .*(?:does not exist|not allowed)/, 'make that AppProject, or correct spec.project of the Application'],
+  [
+    /project .*(?:does not exist|not allowed|not found)/,
+    'make that AppProject, or correct spec.project of the Application',
+  ],
   [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
   [/cluster \S+ not found|no clusters with this name/, 'correct spec.destination: argocd cluster list'],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
@@ -364,19 +370,22 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/knownhosts|host key/i, 'give Argo CD the key of that host: ssh-keyscan HOST | argocd cert add-ssh --batch'],
   [/(?:list refs|ls-remote).*x509|SSL cert/, 'give Argo CD the CA of that host: argocd cert add-tls HOST --from FILE'],
-  [/(?:error|code|HTTP):? 429/, 'let Argo CD ask that host more seldom: timeout.reconciliation in argocd-cm'],
+  [
+    /(?:error|code|HTTP):? 429|Rate limit/,
+    'let Argo CD ask that host more seldom: timeout.reconciliation in argocd-cm',
+  ],
   [
     /(?:error|code|HTTP):? 5\d\d|remote end hung up|early EOF/,
     'see whether that host is well, as a rule Gitea: its log, and what stands before it',
   ],
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
-  ...unreached(/ dial /, 'argocd-repo-server'),
+  ...unreached('argocd-repo-server'),
   [
     /(?:list refs|ls-remote).*(?:dial|timeout)|resolve host|failed to connect to|connect to host/i,
     'see that argocd-repo-server reaches that host: DNS, NetworkPolicy, proxy',
   ],
   [
-    /resolve '?\S+ to a commit SHA|remote ref|reference not found/,
+    /resolve '?\S+ to a commit SHA|remote ref|reference (?:not found|is not a tree)/,
     'correct spec.source.targetRevision of the Application: git has no such branch or tag',
   ],
   [
@@ -400,9 +409,11 @@ function argocdRemedy(message: string, key: string, places?: Places): string | u
 }
 
 /** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */
-export function afterError(error: string, key: string, places?: Places): string {
+export function afterError(error: string, key: string, places?: Places, isSyncFailed = false): string {
   const remedy = ERROR_CODE.test(error) ? olderPlugin(error) : argocdRemedy(error, key, places);
-  return `${remedy ?? correctText(error)}, then argocd app get ${key.split('/')[1]} --hard-refresh`;
+  const application = key.split('/')[1];
+  const again = isSyncFailed ? `sync ${application}` : `get ${application} --hard-refresh`;
+  return `${remedy ?? correctText(error)}, then argocd app ${again}`;
 }
 
 /** Returns the remedy for a plugin that does not know a field which this program knows. */

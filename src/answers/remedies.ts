@@ -34,24 +34,17 @@ const EVICTED =
 /** Rows of an expression and its remedy. `<claim>` in a remedy is the group `claim` of the expression, and `<NODE>` is one of `Names`. */
 export type Remedies = readonly (readonly [words: RegExp, remedy: string])[];
 
+const [V4, V6] = ['\\d+\\.[\\d.]+', '\\[[\\da-f:.]+\\]'];
+const NO_ROUTE = 'network is unreachable|cannot assign requested address|no route to host';
+
 /** Remedies for an address that does not answer, in the kernel's words. A name may have an address of IPv6 that nobody here can use. */
-export function unreached(before: RegExp, who: string): Remedies {
-  const to = (address: string, words: string): RegExp =>
-    new RegExp(`${before.source}.*?(?<address>${address}):\\d+: .*(?:${words})`);
-  const noRoute = 'network is unreachable|cannot assign requested address|no route to host';
+export function unreached(who: string, before = ''): Remedies {
+  const to = (address: string, words: string) => new RegExp(`${before} dial .*?(?<at>${address}):\\d+: .*(?:${words})`);
+  const firewall = `what refuses ${who}: firewall, NetworkPolicy`;
   return [
-    [
-      to('\\[[\\da-f:.]+\\]', noRoute),
-      `give ${who} a route for IPv6, or let that name lead to an address of IPv4 here: <address> is one of IPv6`,
-    ],
-    [
-      to('\\d+\\.[\\d.]+', noRoute),
-      `give ${who} a route to <address>, or see what refuses it on the way: routes, firewall, NetworkPolicy`,
-    ],
-    [
-      to('[\\d.]+|\\[[\\da-f:.]+\\]', 'connection refused'),
-      `see whether a program listens at that port of <address>, or what refuses ${who}: firewall, NetworkPolicy`,
-    ],
+    [to(V6, NO_ROUTE), `give ${who} a route for IPv6, or let that name lead to IPv4 here: <at> is IPv6`],
+    [to(V4, NO_ROUTE), `give ${who} a route to <at>, or see ${firewall}`],
+    [to(`${V4}|${V6}`, 'connection refused'), `see whether a program listens at that port of <at>, or ${firewall}`],
   ];
 }
 
@@ -107,7 +100,7 @@ const REMEDIES: Remedies = [
     /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
     'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in <TEMPLATE>',
   ],
-  [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
+  [/^\w*Image.*(?:toomanyrequests|rate limit|Too Many Requests)/, `${LOGIN}. Or pull from a mirror`],
   [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden|no basic auth)/i, `${LOGIN}. Or correct the image`],
   [
     /^\w*Image.* (?:HTTP response to HTTPS client|look like a TLS handshake)/,
@@ -123,9 +116,18 @@ const REMEDIES: Remedies = [
   [/^\w*Image.* x509/, 'have the nodes trust the CA of the registry, in containerd: spec.caBundle does not reach it'],
   [
     /^\w*Image.*short[- ]name(?: mode is enforcing, but image name)? "?(?<image>[\w./:@-]+)/, // CRI-O
-    'write <image> with its registry, for example docker.io/<image>: in spec.image, or in <TEMPLATE>. The nodes know no registry for short names, or several',
+    'write <image> with its registry (docker.io/<image>, for example) in spec.image or <TEMPLATE>: nodes know none, or several',
   ],
-  ...unreached(/^\w*Image.* dial /, 'node <NODE>'),
+  [/^\w*Image.*dial unix (?<socket>[\w./-]+)/, `the program behind <socket> does not answer: ${NODE}`],
+  [
+    /^\w*Image.*proxyconnect/,
+    'see that the proxy of containerd on node <NODE> answers, or except the registry from it (NO_PROXY)',
+  ],
+  [
+    /^\w*Image.* lookup (?<host>[\w.-]+).*no such host/,
+    'correct the host of the image, or the DNS of node <NODE>: it does not know <host>',
+  ],
+  ...unreached('node <NODE>', '^\\w*Image.*'),
   [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
     'see whether node <NODE> reaches the registry: network, DNS, proxy',
@@ -144,16 +146,16 @@ const REMEDIES: Remedies = [
     /^\w+: .*(?:failed to sync \w+ cache|object \S+ not registered|services have not yet been read)/,
     `see whether node <NODE> reaches the API server, from which its kubelet cannot read the object: kubectl describe node <NODE>`,
   ],
-  [
-    /^FailedMount.* serviceaccounts "(?<account>[\w.-]+)" not found/,
-    'make ServiceAccount <account> in namespace <NAMESPACE>, or correct <TEMPLATE>',
-  ],
-  [/^FailedMount.* failed to fetch token/, `see why the API server gives the kubelet no token: ${LOOK}`],
   [/^FailedAttachVolume.*(?:Multi-Attach|already)/, 'wait for that pod, or give each pod its own volume: ephemeral'],
   [
-    /^(?:FailedMount|CreateContainerConfigError).* configmap "(?<map>[\w.-]+)" not found/i,
-    'make ConfigMap <map> in namespace <NAMESPACE>, or correct <TEMPLATE>',
+    / configmap "kube-root-ca.crt" not found/,
+    'see whether kube-controller-manager runs, which makes it: it is of the cluster',
   ],
+  [
+    /^(?!NoPod|CreateContainerConfigError: secret).*?(?<kind>configmap|serviceaccount|resourceclaimtemplate)[\w.]* "(?<name>[\w.-]+)" not found/i,
+    'make <kind> <name> in namespace <NAMESPACE>, or correct <TEMPLATE>',
+  ],
+  [/^FailedMount.* failed to fetch token/, `see why the API server gives the kubelet no token: ${LOOK}`],
   [
     /^FailedMount.* secrets store objects/, // secrets-store-csi-driver
     'let the runners read what it names at its provider, or correct the SecretProviderClass: kubectl -n <NAMESPACE> get secretproviderclasses',
@@ -164,18 +166,18 @@ const REMEDIES: Remedies = [
   ],
   [/^FailedMount.* hostPath type check/, 'make that path on node <NODE>, or correct hostPath in <TEMPLATE>'],
   [
-    /^FailedMount.* driver name (?<driver>[\w.-]+) not found/, // pkg/volume/csi
+    /^Failed(?:Mount|Attach).* (?:driver name|not contain driver) (?<driver>[\w.-]+\w)/, // pkg/volume/csi
     `see whether the pod of CSI driver <driver> runs on node <NODE>: kubectl ${ON_NODE}; kubectl get csidrivers`,
   ],
   [
     /^FailedMount.*Output: mount\.(?<type>[\w.]+): /,
-    'see that the server of that volume (<type>) admits node <NODE>, and that the node reaches it: its words are behind "Output"',
+    'see that the server of that <type> volume admits node <NODE>, and is reached',
+  ],
+  [
+    /^FailedAttach.*(?:limit exceeded|ResourceExhausted)/i,
+    'add a node, or give runners fewer volumes: a node attaches only so many',
   ],
   [/^Failed(?:Mount|AttachVolume|MapVolume)/, DRIVER],
-  [
-    /^FailedResourceClaimCreation.* "(?<template>[\w.-]+)" not found/,
-    'make ResourceClaimTemplate <template>: kubectl -n <NAMESPACE> get resourceclaimtemplates',
-  ],
   [
     /^FailedResourceClaimCreation/,
     'correct resourceClaims in <TEMPLATE>: kubectl -n <NAMESPACE> get resourceclaimtemplates',
@@ -241,6 +243,10 @@ const REMEDIES: Remedies = [
     /^Unschedulable.* FailedScheduling: .*limits (?:for|have been exhausted for) (?:nodepool|provisioner)/,
     'raise spec.limits of that NodePool, or free a node: kubectl get nodepools',
   ],
+  [
+    / ProvisioningFailed: .*(?:authoriz|denied|forbidden)/i,
+    'give the CSI driver of that StorageClass the right that it lacks in the cloud',
+  ],
   [/^SchedulerError.*(?:claim|volume)|^\w+: .* (?:FailedBinding|ProvisioningFailed): /i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
   [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in <TEMPLATE>'],
@@ -255,54 +261,6 @@ const REMEDIES: Remedies = [
     'see whether the image is large and the registry slow: take a smaller image, or a mirror near the nodes',
   ],
   [/^(?:ContainerCreating|PodInitializing|NodeNotReady)/, NODE],
-  [/^Suspended: \w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],
-  [
-    /^Suspended: (?:\w+ )?\w+Queue .*(?:stopped|inactive)/,
-    'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner: kubectl describe clusterqueues,localqueues -A says why',
-  ],
-  // Kueue 0.17: pkg/scheduler/flavorassigner, pkg/scheduler/scheduler.go.
-  [
-    /^Suspended: .*quota (?:in cohort )?for (?<resource>\S+) in flavor (?<flavor>[\w.-]+),.*> maximum capacity/,
-    'lower requests of <resource> in spec.resources, or raise nominalQuota of flavor <flavor> in the ClusterQueue: it can never start',
-  ],
-  [
-    /^Suspended: .*quota (?:in cohort )?for \S+ in flavor (?<flavor>[\w.-]+), /,
-    'wait until Jobs of that queue end, or raise nominalQuota of flavor <flavor> in the ClusterQueue: kubectl get workloads -A shows who has it',
-  ],
-  [/^Suspended: .*resource (?<resource>\S+) unavail/, 'add <resource> to spec.resourceGroups of the ClusterQueue'],
-  [/^Suspended: .*namespace doesn't match/, 'correct spec.queue, or spec.namespaceSelector of the ClusterQueue'],
-  [
-    /^Suspended: .*(?:flavor |missing ResourceFlavor\(s\): \[?)(?<flavor>[\w.-]+)(?: not found|\])/,
-    'make ResourceFlavor <flavor>, or correct the ClusterQueue: kubectl get resourceflavors',
-  ],
-  // Kueue 0.17: pkg/cache/scheduler/tas_flavor_snapshot.go, pkg/scheduler/flavorassigner/tas_flavorassigner.go.
-  [
-    /^Suspended: .*no topology domains at level:? (?<level>[\w./-]+)/,
-    'label nodes with <level>, or correct the Topology of that flavor: kubectl get nodes -L <level>; kubectl get topologies.kueue.x-k8s.io',
-  ],
-  [
-    /^Suspended: .*(?:TopologyAwareScheduling|topology requests?)/,
-    'add or remove the annotations kueue.x-k8s.io/podset-*-topology in <TEMPLATE>, as the flavor needs it (spec.topologyName): kubectl get resourceflavors -o yaml',
-  ],
-  [
-    /^Suspended: .*topology "(?<topology>[\w.-]+)"/,
-    'wait until Jobs on its nodes end, or lower requests in spec.resources. What its words name as excluded never fits: kubectl get topologies.kueue.x-k8s.io <topology> -o yaml; kubectl get nodes',
-  ],
-  [
-    /^Suspended: .*taint \{(?<taint>\S+).* in flavor (?<flavor>[\w.-]+)/,
-    'have runners tolerate taint <taint>, if they may run there: tolerations in <TEMPLATE>. Or give the ClusterQueue another flavor than <flavor>',
-  ],
-  [
-    /^Suspended: .*deactivated/,
-    'see why its Workload was deactivated, then set its spec.active to true: kubectl -n <NAMESPACE> describe workloads',
-  ],
-  [/^Suspended: .*(?:node affinity|in flavor )/, 'correct <TEMPLATE>, or give the ClusterQueue a flavor for it'],
-  [/^Suspended: admission check (?<check>\S+)/, 'ask who runs admission check <check>: kubectl get admissionchecks'],
-  [
-    /^Suspended: (?:Job suspended|spec\.suspend is set)$/,
-    'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue',
-  ],
-  [/^Suspended/, 'see all that Kueue says: kubectl -n <NAMESPACE> describe workloads'],
   [/^\w+: .*unknown (?:shorthand )?flag/, 'take an image with a newer runner'],
   [/^InitContainerRunning.* register has\b/, REACH],
   [
@@ -326,6 +284,10 @@ const REMEDIES: Remedies = [
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   // A drain, an autoscaler and the descheduler ask this API.
   [/^Evict(?:edByVPA|ed: (?:Eviction API|Evicted pod)|ion)/, 'ask who drains that node or evicts pods here'],
+  [
+    /^Evicted: .*low on resource: (?<what>inodes|pids)/,
+    'give nodes more <what>, or let the CI job need fewer: no request has them',
+  ],
   [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using|had condition)/, EVICTED],
   [/^(?:Evicted|TerminationByKubelet)/, 'see why node <NODE> evicted it: kubectl describe node <NODE>'],
   [/^Preempt(?:ed|ionByScheduler)/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName'],
@@ -337,6 +299,56 @@ const REMEDIES: Remedies = [
   [/^(?:ContainerStatusUnknown|Unknown): /, 'see why its node lost its containers: kubectl describe node <NODE>'],
   [/^RunnerFailed: .*\(killed/, 'see what killed it, for example SystemOOM: kubectl describe node <NODE>'],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
+];
+
+/** Remedies for a Job that Kueue holds (0.17: pkg/scheduler, pkg/scheduler/flavorassigner, pkg/cache/scheduler). */
+const KUEUE: Remedies = [
+  [/\w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],
+  [
+    /\w+Queue .*(?:stopped|inactive)/,
+    'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner: kubectl describe clusterqueues,localqueues -A says why',
+  ],
+  [
+    /quota (?:in cohort )?for (?<resource>\S+) in flavor (?<flavor>[\w.-]+),.*> maximum capacity/,
+    'lower requests of <resource> in spec.resources, or raise nominalQuota of flavor <flavor> in the ClusterQueue: it can never start',
+  ],
+  [
+    /quota (?:in cohort )?for \S+ in flavor (?<flavor>[\w.-]+), /,
+    'wait until Jobs of that queue end, or raise nominalQuota of flavor <flavor> in the ClusterQueue: kubectl get workloads -A shows who has it',
+  ],
+  [/resource (?<resource>\S+) unavail/, 'add <resource> to spec.resourceGroups of the ClusterQueue'],
+  [/namespace doesn't match/, 'correct spec.queue, or spec.namespaceSelector of the ClusterQueue'],
+  [
+    /[Ff]lavor(?:\(s\): \[| )(?<flavor>[\w.-]+)(?: not found|\])/,
+    'make ResourceFlavor <flavor>, or correct the ClusterQueue',
+  ],
+  [
+    /no topology domains at level:? (?<level>[\w./-]+)/,
+    'label nodes with <level>, or correct the Topology of that flavor',
+  ],
+  [
+    /TopologyAware|topology request/,
+    'set or drop annotations kueue.x-k8s.io/podset-*-topology in <TEMPLATE>, as the flavor needs',
+  ],
+  [
+    /topology "(?<topology>[\w.-]+)"/,
+    'wait for room on the nodes of Topology <topology>, or lower requests in spec.resources',
+  ],
+  [
+    /taint \{(?<taint>\S+).* in flavor/,
+    'have runners tolerate taint <taint>, if they may run there: <TEMPLATE>. Or take another flavor',
+  ],
+  [/node affinity|in flavor /, 'correct <TEMPLATE>, or give the ClusterQueue a flavor for it'],
+  [/^admission check (?<check>\S+)/, 'ask who runs admission check <check>: kubectl get admissionchecks'],
+  [
+    /^(?:Job suspended|spec\.suspend is set)$/,
+    'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue',
+  ],
+  [
+    /deactivated/,
+    'see who deactivated its Workload, then set spec.active there: kubectl -n <NAMESPACE> describe workloads',
+  ],
+  [/^/, 'see all that Kueue says: kubectl -n <NAMESPACE> describe workloads'],
 ];
 
 /** Remedies for the last words of container `register` (runner 1.0.8: internal/app/cmd/register.go): those of Gitea, connect-go and Go's net/http. */
@@ -376,6 +388,10 @@ const REGISTRATION: Remedies = [
     /(?:registration token (?:not found|has been invalidated)|of the token not found|missing runner token)/,
     `write a new registration token of this scope into <SECRET>: ${STEP_2}`,
   ],
+  [
+    / is after (?<end>[\dTZ:-]+)/,
+    `renew the certificate at ${GITEA_URL}, valid until <end>. If it is new, see the clock of node <NODE>`,
+  ],
   [/not yet valid/, 'see whether the clock of node <NODE> is right, and the certificate of Gitea valid'],
   [
     /(?:certificate is (?:not )?valid for|any IP SANs)/,
@@ -389,7 +405,8 @@ const REGISTRATION: Remedies = [
   [/ (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
   [/(?: 50\d |can't (?:create|update) )/, 'see whether Gitea runs: its log, and what stands before it'],
   [/TLS handshake timeout/, `${REACH}. If small requests pass, correct the MTU of the network of pods`],
-  ...unreached(/ dial /, 'the network of pods'),
+  ...unreached('the network of pods'),
+  [/awaiting headers/, `see why ${GITEA_URL} answers late: its load, and what stands before it`],
   [/ (?:dial|timeout|deadline|reset|EOF)\b/, REACH],
   [/^/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
 ];
@@ -426,21 +443,18 @@ const NOT_ADMITTED: Remedies = [
     `${LESS_PRIVILEGE}, or ask who runs <POLICY> to except the namespace of the runners from it`,
   ],
   [
-    /denied (?:the )?request.*(?:image|registr|\brepo|signature|\btag\b)/i,
-    'take another image (spec.image, or that of <TEMPLATE>), from a mirror for example, or ask who runs <POLICY> to admit this one',
+    /denied .*(?:image|registr|\brepo|signature|\btag\b)/i,
+    'take another image (spec.image, or that of <TEMPLATE>), from a mirror for example, or ask who runs <POLICY>',
   ],
+  [/denied .*\b(?:requests|limits)\b/i, 'write the requests and limits that it asks for, or ask who runs <POLICY>'],
   [
-    /denied (?:the )?request.*\b(?:requests|limits)\b/i,
-    'write the requests and limits that it asks for: spec.resources, and resources of other containers in <TEMPLATE>. Or ask who runs <POLICY> to except the runners',
-  ],
-  [
-    /denied (?:the )?request.*\b(?:label|annotation)s?\b/i,
-    'write what it asks for under metadata in <TEMPLATE>, or ask who runs <POLICY> to except the runners',
+    /denied .*\b(?:label|annotation)s?\b/i,
+    'write that into metadata of <TEMPLATE>, or ask who runs <POLICY> to except runners',
   ],
   [/admission ?(?:webhook|policy)/i, 'ask who runs <POLICY>, or correct <TEMPLATE>'],
   [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
-  [/etcdserver/, 'ask who runs the cluster: its etcd is full or ill, and nothing here is at fault'],
-  [/(?:Internal error|timed out)/, 'wait, and try again. If it stays so, ask who runs the API server'],
+  [/etcdserver/, 'ask who runs the cluster, with the words of its etcd: nothing here is at fault'],
+  [/(?:Internal error|timed out|time allotted)/, 'wait, and try again. If it stays so, ask who runs the API server'],
   [/(?:forbidden|invalid)/, 'see what the API server names, in <TEMPLATE> or in the namespace'],
 ];
 
@@ -454,6 +468,10 @@ const SANDBOX: Remedies = [
   [
     /(?:get sandbox image|pull image) "(?<image>[\w./:@-]+)"/,
     'have node <NODE> get the pause image <image>: load it, or correct sandbox in the settings of containerd. See whether the node reaches that registry',
+  ],
+  [
+    /find plugin "(?<plugin>[\w.-]+)" in path \[(?<path>\S+)\]/,
+    'put network plugin <plugin> into <path> of node <NODE>: its installer failed',
   ],
   // The plugins' own words: amazon-vpc-cni-k8s, host-local, Calico, Cilium.
   [
@@ -477,6 +495,8 @@ const OF_REASON: Readonly<Record<string, Remedies>> = {
   RegistrationFailed: REGISTRATION,
   [NO_POD]: NOT_ADMITTED,
   FailedCreatePodSandBox: SANDBOX,
+  NetworkNotReady: SANDBOX,
+  Suspended: KUEUE,
 };
 
 /**
@@ -581,9 +601,8 @@ export type Places = Partial<typeof PLACES>;
 
 /** Who refuses a pod: a policy of Kyverno or Gatekeeper, or a ValidatingAdmissionPolicy. */
 const REFUSING: Remedies = [
-  [/following policies (?<policy>[\w.-]+)/, 'policy <policy>'],
-  [/request: \[(?<policy>[\w.-]+)\]/, 'policy <policy>'],
-  [/ValidatingAdmissionPolicy '(?<policy>[\w.-]+)'/, 'policy <policy>'],
+  [/(?:following policies |request: \[|AdmissionPolicy ')(?<policy>[\w.-]+)/, 'policy <policy>'],
+  [/admission webhook "(?<webhook>[\w.-]+)"/, 'admission webhook <webhook>'],
   [/^/, 'that admission webhook or policy'],
 ];
 

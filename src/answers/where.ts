@@ -54,6 +54,8 @@ export interface ApplicationSeen {
   readonly groups?: readonly string[];
   /** Those of them that differ from git. Absent: none. */
   readonly differing?: readonly string[];
+  /** `error` is of its last sync, and not of the comparison. */
+  readonly isSyncFailed?: true;
   /** The Application that made it, `argocd/root`. Absent: none, or not known. */
   readonly parent?: string;
   /** Argo CD syncs it by itself. Absent: not known. */

@@ -23,12 +23,12 @@ RegistrationFailed: code 1: unavailable: net/http: TLS handshake timeout => corr
 ImagePullBackOff: not found => spec.image
 CreateContainerConfigError: secret "gitea-runner" not found => step 2
 Unschedulable: 0/3 nodes are available => which rule of the scheduler
-FailedMount: MountVolume.SetUp failed for volume "x" : configmap "x" not found => make ConfigMap x in namespace runners
+FailedMount: MountVolume.SetUp failed for volume "x" : configmap "x" not found => make configmap x in namespace runners
 FailedMount: references non-existent secret key: x => or the key
 FailedMount: rpc error: code = Unknown desc = failed to mount secrets store objects for pod runners/x, err: Code: 403. Errors: permission denied, couldn't read secret "kv/data/ci"
   let the runners read what it names at its provider
 FailedResourceClaimCreation: PodResourceClaim gpu: resource claim template "single-gpu": resourceclaimtemplate.resource.k8s.io "single-gpu" not found
-  make ResourceClaimTemplate single-gpu
+  make resourceclaimtemplate single-gpu in namespace runners
 NoPod: forbidden: exceeded quota: pods => raise that quota
 NoPod: forbidden: unable to validate against any security context constraint: [provider restricted-v2: Forbidden: not usable by user or serviceaccount]
   a constraint that admits them
@@ -36,7 +36,7 @@ NoPod: error looking up service account runners/x: serviceaccount "x" not found 
 ErrImagePull: failed commit on ref "layer-x": unexpected commit digest sha256:1, expected sha256:2: failed => damaged
 ErrImagePull: failed to extract layer: archive/tar: invalid tar header: unknown => damaged
 NoPod: violates PodSecurity "restricted:latest" => securityProfile
-NoPod: admission webhook "x.example.com" denied the request: zzz => who runs that admission webhook
+NoPod: admission webhook "x.example.com" denied the request: zzz => who runs admission webhook x.example.com
 NoPod: admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2noprivilege-e12c4338d05b] Privileged container is not allowed: docker, securityContext: {"privileged": true}
   another containerMode, or ask who runs policy azurepolicy-k8sazurev2noprivilege-e12c4338d05b to except the namespace of
 NoPod: admission webhook "validate.kyverno.svc-fail" denied the request: resource Pod/runners/x was blocked due to the following policies disallow-privileged-containers: zzz
@@ -63,7 +63,7 @@ ImagePullBackOff: pull access denied, repository does not exist => imagePullSecr
 ImagePullBackOff: x: toomanyrequests: You have reached your pull rate limit => pull from a mirror
 ImagePullBackOff: x: dial tcp 10.0.0.1:443: i/o timeout => whether its node reaches the registry
 ImagePullBackOff: x: no match for platform in manifest: not found => processor of the nodes
-CreateContainerConfigError: configmap "mirrors" not found => make ConfigMap mirrors in namespace runners
+CreateContainerConfigError: configmap "mirrors" not found => make configmap mirrors in namespace runners
 CreateContainerConfigError: couldn't find key token in Secret runners/gitea-runner => make key token in Secret runners/g
 CreateContainerConfigError: container has runAsNonRoot and image will run as root => runAsUser
 RunContainerError: exec: "/bin/zzz": no such file => correct command
@@ -112,13 +112,13 @@ Suspended: Can't admit new workloads: references missing ResourceFlavor(s): [a10
 Suspended: couldn't assign flavors to pod set main: no topology domains at level: acme.com/rack => label nodes with acme.com/rack
 Suspended: couldn't assign flavors to pod set main: Flavor "x" supports only TopologyAwareScheduling => kueue.x-k8s.io/podset-*-topology
 Suspended: couldn't assign flavors to pod set main: topology "racks" doesn't allow to fit any of 1 pod(s). Total nodes: 4; excluded: resource "cpu": 4
-  topologies.kueue.x-k8s.io racks
+  the nodes of Topology racks
 Suspended: couldn't assign flavors to pod set main: untolerated taint {spot true NoSchedule <nil>} in flavor cheap => tolerate taint spot
-Suspended: The workload is deactivated => set its spec.active to true
+Suspended: The workload is deactivated => then set spec.active there
 ImageInspectError: Failed to inspect image "": rpc error: code = Unknown desc = short name mode is enforcing, but image name gitea/runner:1.0 returns ambiguous list
-  docker.io/gitea/runner:1.0: in spec.image
+  docker.io/gitea/runner:1.0, for example) in spec.image
 ImageInspectError: Failed to inspect image "runner": rpc error: code = Unknown desc = short-name "runner" did not resolve to an alias and no unqualified-search registries are defined
-  docker.io/runner: in spec.image
+  docker.io/runner, for example) in spec.image
 ImagePullBackOff: x: dial tcp [2600:1f18::3]:443: connect: network is unreachable => give its node a route for IPv6
 ImagePullBackOff: x: dial tcp 10.0.0.7:443: connect: no route to host => give its node a route to 10.0.0.7
 ImagePullBackOff: x: dial tcp 10.0.0.7:443: connect: connection refused => listens at that port of 10.0.0.7
@@ -126,9 +126,25 @@ RegistrationFailed: code 1: dial tcp [2001:db8::7]:443: connect: cannot assign r
 NoPod: admission webhook "validate.kyverno.svc-fail" denied the request: resource Pod/runners/x was blocked due to the following policies require-limits: x: CPU and memory requests and limits are required
   who runs policy require-limits
 NoPod: admission webhook "v" denied the request: [all-must-have-owner] you must provide labels: {"owner"}
-  what it asks for under metadata in spec.podTemplate, or ask who runs policy all-must-have-owner
+  metadata of spec.podTemplate, or ask who runs policy all-must-have-owner
 FailedMount: mount failed: exit status 32 Output: mount.nfs: access denied by server while mounting nas:/ci
-  the server of that volume (nfs) admits its node
+  the server of that nfs volume admits its node
+FailedMount: configmap "kube-root-ca.crt" not found => kube-controller-manager
+FailedAttachVolume: AttachVolume.Attach failed: CSINode n1 does not contain driver disk.csi.azure.com => CSI driver disk.csi.azure.com runs
+FailedAttachVolume: AttachVolume.Attach failed: code = ResourceExhausted desc = Attachment limit exceeded => a node attaches only so many
+Unschedulable: zzz ProvisioningFailed: UnauthorizedOperation: You are not authorized to perform this => the right that it lacks in the cloud
+NetworkNotReady: network is not ready: NetworkPluginNotReady message:cni plugin not initialized => the pod of the network plugin
+FailedCreatePodSandBox: plugin type="loopback" failed (add): failed to find plugin "loopback" in path [/opt/cni/bin]
+  plugin loopback into /opt/cni/bin
+ImagePullBackOff: x: failed to authorize: unexpected status from GET request: 429 Too Many Requests => pull from a mirror
+ImagePullBackOff: x: dial unix /run/containerd/containerd.sock: connect: connection refused => program behind /run/containerd/containerd.sock
+ImagePullBackOff: x: proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused => the proxy of containerd
+ImagePullBackOff: x: dial tcp: lookup registry.acme on 10.0.0.1:53: no such host => it does not know registry.acme
+Evicted: The node was low on resource: inodes. => give nodes more inodes
+NoPod: the server was unable to return a response in the time allotted => who runs the API server
+RegistrationFailed: code 1: x509: certificate has expired or is not yet valid: current time 2026-12-01T04:00:00Z is after 2026-11-30T00:00:00Z
+  valid until 2026-11-30T00:00:00Z
+RegistrationFailed: code 1: context deadline exceeded (Client.Timeout exceeded while awaiting headers) => answers late
 FailedMapVolume: MapVolume.MapPodDevice failed => look at that volume
 Evicted: The node had condition: [MemoryPressure]. => give the pod requests
 Suspended: couldn't assign flavors to pod set main: flavor spot doesn't match node affinity => a flavor for it
@@ -221,7 +237,7 @@ CreateContainerConfigError: failed to prepare subPath for volumeMount "cache" of
 CreateContainerConfigError: failed to sync secret cache: timed out => whether node node-7 reaches the API server
 FailedMount: MountVolume.SetUp failed for volume "x" : failed to sync configmap cache: timed out => node node-7 reaches the API server
 FailedMount: MountVolume.SetUp failed for volume "x" : object "runners"/"x" not registered => node node-7 reaches the API server
-FailedMount: failed to fetch token: serviceaccounts "ci" not found => make ServiceAccount ci in namespace runners
+FailedMount: failed to fetch token: serviceaccounts "ci" not found => make serviceaccount ci in namespace runners
 FailedMount: hostPath type check failed: /cache is not a directory => make that path on node node-7
 FailedMount: driver name nfs.csi.k8s.io not found in the list of registered CSI drivers
   the pod of CSI driver nfs.csi.k8s.io runs on node node-7
@@ -320,7 +336,7 @@ error sending generate manifest to cmp-server: context canceled => how busy argo
 application 'runners' in namespace 'web' is not permitted to use project 'runners' => spec.sourceNamespaces
 no matching service account found for destination server x and namespace runners => destinationServiceAccounts
 jobs.batch "ci-1" is forbidden: exceeded quota: jobs => raise that quota
-admission webhook "x" denied the request: zzz => who runs that admission webhook
+admission webhook "x" denied the request: zzz => who runs admission webhook x,
 failed to list refs: Get "https://git.acme/r": dial tcp [2001:db8::1]:443: connect: network is unreachable => a route for IPv6
 plugin sidecar failed. could not find cmp-server plugin with name "gitea-runners" supporting zzz => repeat step 1
 CMP processing failed for application "runners": failed to unmarshal zzz => logs deployment/argocd-repo-server -c gitea-runners
@@ -328,6 +344,11 @@ plugin sidecar failed. error sending zzz: context canceled => how busy argocd-re
 plugin sidecar failed. error creating zzz: dial unix /home/argocd/cmp-server/plugins/gitea-runners.sock: connect: connection refused
   why the sidecar gitea-runners of
 ${SIDECAR} code = Unknown desc = error generating manifests: \`gitea-runners generate\` failed exit status 137:  => more memory
+Failed to fetch default: \`git fetch origin --tags\` failed timeout after 1m30s => see why git is slow
+${GIT}reference is not a tree: abc => spec.source.targetRevision
+${GIT}unable to access 'https://git.acme/r/': Received HTTP code 407 from proxy after CONNECT => a login for that proxy
+error getting app project "runners": appproject.argoproj.io "runners" not found => make that AppProject
+error building typed value from live resource: .status.x: field not declared in schema => upgrade Argo CD
 unknown method UpdateRevisionForPaths for service repository.RepoServerService => all parts of Argo CD to one version
 error getting cluster: controller is configured to ignore cluster https://10.96.0.1 => ARGOCD_CONTROLLER_REPLICAS
 one or more synchronization tasks are not valid (retried 5 times). => syncResult of the Application
@@ -344,7 +365,7 @@ unable to resolve 'main' to a commit SHA => correct spec.source.targetRevision
 the server has asked for the client to provide credentials => argocd cluster list
 error calculating server side diff: zzz => annotate the Application as
 Job.batch "ci-1" is invalid: spec.template: field is immutable => match CREATE only
-etcdserver: mvcc: database space exceeded => its etcd is full or ill
+etcdserver: mvcc: database space exceeded => with the words of its etcd
 jobs.batch is forbidden: User "system:serviceaccount:argocd:x" cannot create resource "jobs" => this right
 Target revision main in Git is not signed, but a signature is required => sign that commit
 grpc: received message larger than max (1 vs. 0) => a smaller repository

@@ -128,7 +128,7 @@ const ARGO: readonly Row[] = [
     when: 'a webhook refuses its Job, and Argo CD tries again',
     application: retrying('one or more objects failed to apply, reason: admission webhook "x" denied the request: zzz'),
     unserved: 'denied the request: zzz. Retrying',
-    next: 'ask who runs that admission webhook or policy',
+    next: 'ask who runs admission webhook x, or correct',
   },
   {
     when: 'the API server has too much to do, and Argo CD tries again',
@@ -204,7 +204,7 @@ const ARGO: readonly Row[] = [
       conditions: [{ type: 'SyncError', message: 'Failed last sync attempt to [7c1e0b2]: Operation terminated' }],
     }),
     unserved: 'its last sync has ended with Failed: Operation terminated',
-    next: 'sync it again: somebody has ended that sync',
+    next: 'sync it again: somebody has ended that sync, then argocd app sync runners',
   },
   {
     when: 'automated sync is switched off in place and no replica of serve leads',
@@ -228,7 +228,7 @@ const ARGO: readonly Row[] = [
       'Argo CD cannot apply all Jobs: one or more objects failed to apply, reason: admission webhook "validate.kyverno.svc-fail" denied the request: resource Job/runners/ci-1 was blocked due to the following policies',
     ),
     unserved: 'denied the request: resource Job/runners/ci-1 was blocked',
-    next: 'ask who runs that admission webhook or policy, or correct spec.podTemplate: kubectl -n argocd describe',
+    next: 'ask who runs admission webhook validate.kyverno.svc-fail, or correct spec.podTemplate: kubectl -n argocd describe',
   },
   {
     when: 'another operation lasts, and Argo CD says more that nobody has heard before',
@@ -673,6 +673,17 @@ const KUEUE: readonly Row[] = [
     unserved: 'it waits in queue team-a of Kueue: ClusterQueue team-a is stopped',
     next: 'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner',
   },
+  ...[
+    'flavor a100 not found',
+    'no topology domains at level: rack',
+    'Flavor "x" supports only TopologyAwareScheduling',
+  ].map((words) => ({
+    when: `Kueue says what no end of another Job changes: ${words}`,
+    jobs: [inQueue()],
+    workload: `couldn't assign flavors to pod set main: ${words}`,
+    unserved: words,
+    next: '',
+  })),
 ];
 
 /** The runner's pod does not come, or does not start. */
@@ -853,6 +864,13 @@ const START: readonly Row[] = [
     next: 'describe pods -l job-name=',
   },
   {
+    when: 'the network of its node is not ready, and only an Event says so',
+    pod: onNode(130),
+    events: [warning('NetworkNotReady', 'network is not ready: cni plugin not initialized', 5)],
+    cause: 'its pod has not started: NetworkNotReady: network is not ready: cni plugin not initialized (node node-1)',
+    next: 'NetworkNotReady: see whether the pod of the network plugin works on node node-1',
+  },
+  {
     when: 'its pod has a node for two minutes',
     pod: onNode(130),
     cause: 'its pod has not started: PodInitializing: no container has started (node node-1), for 2m',
@@ -885,7 +903,7 @@ const START: readonly Row[] = [
       ),
     ],
     cause: 'FailedResourceClaimCreation: PodResourceClaim gpu: resource claim template "single-gpu"',
-    next: 'make ResourceClaimTemplate single-gpu: kubectl -n runners get resourceclaimtemplates',
+    next: 'make resourceclaimtemplate single-gpu in namespace runners, or correct spec.podTemplate',
   },
   {
     when: 'kube-scheduler is down',

@@ -30,7 +30,7 @@ const LONGEST_MESSAGE = 600;
 const STARTS_WITHIN_MS = 20_000;
 /** The kubelet's words (1.34: pkg/kubelet/events/event.go). The status of a pod says only `ContainerCreating` then. */
 const NOT_STARTED = wordSet(
-  'FailedMount FailedAttachVolume FailedCreatePodSandBox FailedResourceClaimCreation NodeNotReady Pulling Pulled',
+  'FailedMount FailedAttachVolume FailedMapVolume FailedCreatePodSandBox FailedResourceClaimCreation NetworkNotReady NodeNotReady Pulling Pulled',
 );
 const UNSCHEDULABLE = 'Unschedulable';
 const IMAGE_PULL = 'ImagePullBackOff';
@@ -90,7 +90,7 @@ const Workloads = z.object({
 type Workload = z.infer<typeof Workloads>['items'][number];
 /** Words of Kueue for what no end of another Job changes. */
 const NEVER_STARTS =
-  /> maximum capacity|unavailable in ClusterQueue|namespace doesn't match|Queue .*(?:doesn't exist|not found|stopped|inactive)/;
+  /> maximum capacity|unavailable in ClusterQueue|namespace doesn't match|lavor\S* \S+ not found|missing ResourceFlavor|no topology domains|only TopologyAware|deactivated|Queue .*(?:doesn't exist|not found|stopped|inactive)/;
 type AskWorkloads = (namespace: string) => Promise<readonly Workload[]>;
 
 /** Reads Events. Each question is asked once. */

@@ -102,6 +102,7 @@ export function applicationSeen(json: unknown, applicationName: string, nowMs: n
       sync,
       ...(health !== undefined && { health }),
       ...(errorText !== undefined && { error: errorText }),
+      ...(failed && error === undefined && { isSyncFailed: true }),
       ...(notices !== '' && { says: notices }),
       ...lasting,
       isAutomated: IsAutomated.safeParse(json).success,

@@ -94,7 +94,7 @@ it.each<readonly [string, (world: World) => World, string, string]>([
     'a webhook that names no status',
     put([DRY_RUN], refusal('admission webhook "validate.kyverno.svc-fail" denied the request: no host paths', 400)),
     'namespace runners refuses its pods: admission webhook "validate.kyverno.svc-fail" denied the request',
-    'webhook or policy',
+    'who runs admission webhook validate.kyverno.svc-fail',
   ],
   [
     'a quota that is used up, to whom may not try a pod',
