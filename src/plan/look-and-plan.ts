@@ -79,9 +79,8 @@ export async function lookAndPlan(
   settings: Settings,
   options: LookOptions,
 ): Promise<PlanOfNow> {
-  const { includeBlocked, ahead = false, pods, isolate, hidden = [], isOnlyRead = false } = options;
-  const { timeoutMs } = settings;
-  const deadline = new Deadline(timeoutMs);
+  const { pods, isolate, hidden = [], isOnlyRead = false } = options;
+  const deadline = new Deadline(settings.timeoutMs);
   const isolated = isolate ?? [];
   if (groups.length === 0) {
     refuseAll([{ problems: hidden }, ...isolated]);
@@ -96,24 +95,13 @@ export async function lookAndPlan(
   const living = isPrinted && config ? await livingGroups(groups, isolated, hidden, config, settings) : isolated;
   const namespaces = [...groups, ...living].map(({ namespace }) => namespace);
   // Reading Secrets over the network has taken its part of the time limit.
-  const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
+  const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : settings.timeoutMs;
+  // A Gitea that hangs must leave the others time for their plan.
+  const deadlineMs = isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs;
   const clocks = new ServerClocks();
   const list = () => listJobs(namespaces, config, settings, clocks);
   const listing = list();
-  const asking = {
-    ...requestOptions(settings),
-    // A Gitea that hangs must leave the others time for their plan.
-    deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
-    includeBlocked,
-    ahead,
-    memory,
-    // Without live Jobs, the planner replays the past.
-    needsHistory: () => listing.then(({ origin }) => origin === undefined),
-    needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
-    boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
-    clock: { ...systemClock, now: settings.now },
-    clocks,
-  };
+  const asking = { ...questionsFor(settings, options, listing), deadlineMs, memory, clocks };
   const observeNow = isolates ? observeEach : observe;
   const seeNow = async (request: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, request) });
   const see = async (): Promise<SomeKept> => {
@@ -169,11 +157,28 @@ export async function lookAndPlan(
     refuseAll(inTrouble, failed);
   }
   const { atMs, plan, seen, troubles = [] } = soundOf(planning, settings);
-  if (deadline.remainingMs() <= 0) {
-    const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
-    throw new Failure('GR-PLAN-01', 1, message);
-  }
+  if (deadline.remainingMs() <= 0) throw planTooLate(groups.length, settings.timeoutMs);
   return { plan, nowMs: atMs, shard: settings.shard, app, ...(seen && { seen }), troubles, broken };
+}
+
+/** What is asked of each Gitea, as the settings and the Jobs in the cluster want it. */
+function questionsFor(settings: Settings, { includeBlocked, ahead = false }: LookOptions, listing: Promise<Listed>) {
+  return {
+    ...requestOptions(settings),
+    includeBlocked,
+    ahead,
+    clock: { ...systemClock, now: settings.now },
+    // Without live Jobs, the planner replays the past.
+    needsHistory: () => listing.then(({ origin }) => origin === undefined),
+    needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
+    boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
+  };
+}
+
+function planTooLate(groups: number, timeoutMs: number): Failure {
+  const subject = `plan ${groups} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s`;
+  const remedy = 'Raise --timeout, or spread the RunnerGroups over several Applications';
+  return new Failure('GR-PLAN-01', 1, `${subject}. ${remedy}.`);
 }
 
 async function planNothing(settings: Settings): Promise<PlanOfNow> {

@@ -158,21 +158,23 @@ export class Applications {
     if (app.state.is !== 'waking') return;
     const beganMs = clock.steadyMs();
     const steps: WakeStep[] = [];
-    const wakeTarget = recordSteps(argocd, steps, signal);
-    let refreshedMs: number | undefined;
-    const refreshed = (): number => (refreshedMs ??= clock.steadyMs() - beganMs);
+    const recorded = recordSteps(argocd, steps, signal);
+    /** How long Argo CD took to compare: until the first sync, or the first wait for another operation. */
+    let comparedMs: number | undefined;
+    const noteCompared = (): void => {
+      comparedMs ??= clock.steadyMs() - beganMs;
+    };
     const sync: WakeTarget['sync'] = (ref, deadline) => {
-      refreshed();
-      return wakeTarget.sync(ref, deadline);
+      noteCompared();
+      return recorded.sync(ref, deadline);
     };
     const onBusy = (): void => {
-      refreshed();
+      noteCompared();
       giveWay();
     };
-    const deadline = new Deadline(WAKE_MS, clock);
+    const limits = { deadline: new Deadline(WAKE_MS, clock), onBusy };
     const begin = async () =>
-      (await this.#stranger(app, wakeTarget)) ??
-      (await wake({ ...wakeTarget, sync }, app.ref, app.groups, deadline, undefined, onBusy));
+      (await this.#stranger(app, recorded)) ?? (await wake({ ...recorded, sync }, app.ref, app.groups, limits));
     const result = await orFailure(begin());
     if (!(result instanceof Failure)) note(app, result.app);
     const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result, clock.now());
@@ -180,9 +182,9 @@ export class Applications {
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only a wake with a refresh tells how fast Argo CD is. The sync may have waited for another operation.
     if (outcome.is !== 'failed' && steps.some(({ step }) => step === 'refresh'))
-      this.#lastWakesMs = [...this.#lastWakesMs, refreshedMs ?? ms].slice(-WAKES_REMEMBERED);
+      this.#lastWakesMs = [...this.#lastWakesMs, comparedMs ?? ms].slice(-WAKES_REMEMBERED);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
-    this.#hears(key, app, { is: 'woken', outcome, comparedMs: refreshedMs });
+    this.#hears(key, app, { is: 'woken', outcome, comparedMs });
     this.#asks.set(key, ASK_EVERY_MS);
     onNews(key, outcome);
   }

@@ -118,20 +118,24 @@ const PATIENCE = {
 };
 export type WakePatience = Readonly<typeof PATIENCE>;
 
+interface WakeLimits {
+  /** End of the wait for a late refresh. */
+  readonly deadline: Deadline;
+  /** Called before each wait for another operation: from then on the wake costs Argo CD next to nothing. */
+  readonly onBusy?: () => void;
+  readonly patience?: WakePatience;
+}
+
 /**
  * Wakes an Application once. Two calls for one Application must not overlap: the second refresh would be lost.
  * @param groups the RunnerGroups that name this Application; one that really exists is enough.
- * @param deadline end of the wait for a late refresh.
- * @param onBusy called before each wait for another operation: from then on the wake costs Argo CD next to nothing.
  * @throws Failure exit 1
  */
 export async function wake(
   argocd: WakeTarget,
   app: ApplicationRef,
   groups: readonly ObjectRef[],
-  deadline: Deadline,
-  patience: WakePatience = PATIENCE,
-  onBusy: () => void = () => undefined,
+  { deadline, onBusy = () => undefined, patience = PATIENCE }: WakeLimits,
 ): Promise<WakeResult> {
   const before = await argocd.read(app, shortly(argocd, deadline));
   if (!groups.some(before.manages)) return { is: 'foreign', app: before };
@@ -173,12 +177,9 @@ async function* watchApplication(oneWake: OneWake, first: AppState): AsyncGenera
   }
 }
 
-interface OneWake {
+interface OneWake extends Required<WakeLimits> {
   readonly argocd: WakeTarget;
   readonly app: ApplicationRef;
-  readonly deadline: Deadline;
-  readonly patience: WakePatience;
-  readonly onBusy: () => void;
 }
 
 async function refresh(oneWake: OneWake, kind: RefreshKind, before: AppState): Promise<AppState> {

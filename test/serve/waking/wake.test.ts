@@ -42,7 +42,8 @@ const COMPARISON_ERROR = { conditions: [{ type: 'ComparisonError', message: 'GR-
 const IMPATIENT: WakePatience = { answerMs: 9_000, readEveryMs: 8_000, askAgainMs: 9_000, busyMs: 0, syncEveryMs: 1 };
 
 async function wakeUp(server: FakeArgoCd, groups = [GROUP], patience: Partial<WakePatience> = {}, limitMs = 10_000) {
-  return await wake(client(server.origin), APP, groups, new Deadline(limitMs), { ...IMPATIENT, ...patience });
+  const limits = { deadline: new Deadline(limitMs), patience: { ...IMPATIENT, ...patience } };
+  return await wake(client(server.origin), APP, groups, limits);
 }
 
 describe('a wake', () => {
@@ -183,7 +184,8 @@ it('a wake of a slow Argo CD gives each read and each sync 30 s, however long th
       return argocd.sync(app, deadline);
     },
   };
-  await wake(noted, APP, [GROUP], new Deadline(600_000), { ...IMPATIENT, ...HASTY, askAgainMs: 60_000 });
+  const patience = { ...IMPATIENT, ...HASTY, askAgainMs: 60_000 };
+  await wake(noted, APP, [GROUP], { deadline: new Deadline(600_000), patience });
 
   expect(limits).toEqual([30_000, 30_000, 30_000, 30_000]);
 });
@@ -226,7 +228,7 @@ describe('the times of a wake', () => {
       },
       sync: async () => (ask('sync') < 0 ? 'busy' : 'started'),
     };
-    const begin = (ms = 600_000) => wake(argocd, APP, [GROUP], new Deadline(ms, clock));
+    const begin = (ms = 600_000) => wake(argocd, APP, [GROUP], { deadline: new Deadline(ms, clock) });
     return { argocd, asked, begin, clock };
   }
 
