@@ -86,11 +86,15 @@ const EDGES = {
     /^test\/config\/policy\/(?!attacks|commands|namespaces|workloads)[\w-]+\.test\.ts$/,
     /^test\/page\/rights\.test\.ts$/,
   ],
-  quick: [/^test\/config\/policy\/(?:commands|namespaces|workloads)\.test\.ts$/, /^test\/serve\/policy\.test\.ts$/],
+  quick: [
+    /^test\/config\/policy\/(?:commands|namespaces|workloads)\.test\.ts$/,
+    /^test\/cli\/policy-defaults\.test\.ts$/,
+    /^test\/serve\/policy\.test\.ts$/,
+  ],
   all: [],
   folders: [
     ...['src/clients', 'src/config/policy', 'src/page'],
-    ...['test/clients', 'test/config/policy', 'test/page', 'test/serve'],
+    ...['test/cli', 'test/clients', 'test/config/policy', 'test/page', 'test/serve'],
   ],
 };
 

@@ -256,7 +256,13 @@ it('RunnerPolicyValidation names what else starts pods and is not judged', async
       metadata: { name: 'run' },
       spec: { pipelineRef: { name: 'x' } },
     },
-    { apiVersion: 'example.com/v1', kind: 'Fleet', metadata: { name: 'any' }, spec: { deep: [{ er: container }] } },
+    {
+      apiVersion: 'example.com/v1',
+      kind: 'Fleet',
+      metadata: { name: 'any' },
+      spec: { size: 1, deep: [{ er: container }], none: null },
+    },
+    { apiVersion: 'example.com/v1', kind: 'Scanner', metadata: { name: 's' }, spec: { image: { tag: 'x' }, a: null } },
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'none' }, data: { image: 'bash' } },
     ALLOWED,
   );
@@ -265,6 +271,14 @@ it('RunnerPolicyValidation names what else starts pods and is not judged', async
   expect(logged).toEqual([
     'warning: a policy judges RunnerGroups, Jobs and CronJobs, and not Workflow build, PipelineRun run, Fleet any',
   ]);
+});
+
+it('RunnerPolicyValidation names one other workload, and ten of many', async () => {
+  const pod = (nth: number) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: `p${nth}` }, spec: {} });
+  const many = Array.from({ length: 12 }, (_, nth) => pod(nth));
+
+  expect((await judged(IMAGES, pod(0))).logged).toEqual([expect.stringMatching(/and not Pod p0$/)]);
+  expect((await judged(IMAGES, ...many)).logged).toEqual([expect.stringMatching(/Pod p9 and 2 more$/)]);
 });
 
 it('RunnerPolicyValidation tells warnings, and what it does not check, without failing', async () => {

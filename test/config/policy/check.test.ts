@@ -216,6 +216,13 @@ describe('securityProfile', () => {
     expect(denialsOf({ securityProfile }, group)).toEqual(isAllowed ? [] : ['securityProfile spec.securityProfile']);
   });
 
+  it('the level for groups with a reason never lowers the highest, also in the message', () => {
+    const group = { ...runnerGroup(), securityProfile: 'privileged', manifest: ANNOTATED } as RunnerGroup;
+    const policy = policyOf({ securityProfile: { highest: 'baseline', withReason: 'restricted' } });
+
+    expect(denialsBy(policy, [group], BY_HAND)[0]?.message).toContain('allows baseline at most');
+  });
+
   it.each([
     ['host', /Set it to baseline$/],
     ['dind', /Set it to baseline, with containerMode: host$/],

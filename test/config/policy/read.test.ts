@@ -110,6 +110,23 @@ describe('the bounds of a policy file', () => {
     ['no reason', exception({}), exception({ reason: '' })],
     ['a day that is none', exception({ until: '2028-02-29' }), exception({ until: '2027-02-29' })],
     ['a moment for a day', exception({}), exception({ until: '2027-03-31T00:00:00Z' })],
+    [
+      'no URL of a repository',
+      { repositories: ['https://gitea.example.com/ops/**'] },
+      { repositories: ['file:///ops'] },
+    ],
+    [
+      'two stars in the host of a repository',
+      { repositories: ['https://*.example.com/ops/a**'] },
+      { repositories: ['https://**.example.com/ops'] },
+    ],
+    ['a path behind a registry', { registries: ['*.example.com:5000'] }, { registries: ['docker.io/library'] }],
+    ['a capital in a registry', { registries: ['docker.io'] }, { registries: ['Docker.io'] }],
+    [
+      'characters of a default podTemplate',
+      { defaults: { podTemplate: { metadata: { annotations: { a: 'x' } } } } },
+      { defaults: { podTemplate: { metadata: { annotations: { a: 'x'.repeat(131_072) } } } } },
+    ],
     ['resources of containers', { maxResources: { '*': 0, cpu: 1 } }, { maxResources: { pods: 1 } }],
   ])('a policy is refused for one step too much: %s', (_, allowed, refused) => {
     expect(problemsOfSpec(allowed)).toEqual([]);
