@@ -245,6 +245,18 @@ spec.idleSchedule[0].days[0]: must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun, 
   idleSchedule: [{runners: 1, from: "08:00", to: "19:00", days: [Monday]}]
 spec.resources.limits.cpu: must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"; got the string "2 cores"; write "2" [GR-INPUT-05]
   resources: {requests: {cpu: 1}, limits: {cpu: 2 cores}}
+spec.podTemplate.spec.tolerations[0]: must be a mapping, not a string; write "- {effect: …, key: …, operator: …, tolerationSeconds: …, value: …}" [GR-INPUT-05]
+  podTemplate: {spec: {tolerations: ["ci=true:NoSchedule"]}}
+spec.podTemplate.spec.containers[0].envFrom[0].secretRef: must be a mapping, not a string; write "secretRef: {name: …}" [GR-INPUT-05]
+  podTemplate: {spec: {containers: [{name: runner, envFrom: [{secretRef: x}]}]}}
+spec.podTemplate.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution: must be a mapping, not a list; write "requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: …}" [GR-INPUT-05]
+  podTemplate: {spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{key: a}]}}}}
+spec.containerMode: must be one of dind-rootless, dind, buildkit, host, not a mapping; write "containerMode: host" [GR-INPUT-05]
+  containerMode: {type: kubernetes}
+spec.resources.cpu: unknown field; write "requests: {cpu: …}" [GR-INPUT-04]
+  resources: {cpu: 1}
+spec.notify: must be a list, not a mapping; write "notify: [{slack: …}]" [GR-INPUT-05]
+  notify: {slack: "#ci"}
 spec.podTemplate.spec.containers[0].securityContext.fsGroup: unknown field; it belongs into securityContext of the pod [GR-INPUT-04]
   podTemplate: {spec: {containers: [{name: runner, securityContext: {fsGroup: 1000}}]}}
 spec.podTemplate.metadata.annotations["container.apparmor.security.beta.kubernetes.io/main"]: ends with the name of no container of this pod: correct or remove it [GR-INPUT-05]

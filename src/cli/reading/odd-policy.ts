@@ -1,8 +1,8 @@
 /** Values of a policy that are legal and cannot be meant: entries that never count, rules that never judge. Pure. */
 import { fieldsOf, TEMPLATE_TYPE, type ValueType } from '../../config/pods/pod-schema.ts';
-import { allLevels, placedLevels } from '../../config/policy/levels.ts';
+import { allLevels } from '../../config/policy/levels.ts';
 import { matchesAny, matchesGlob } from '../../config/policy/policy-patterns.ts';
-import type { GroupMatch, Policy, PolicyEntry, RuleName } from '../../config/policy/policy-schema.ts';
+import type { GroupMatch, Policy, PolicyEntry } from '../../config/policy/policy-schema.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import { isLabelValue, isQualifiedName, nearestName } from '../../config/runnergroup/words.ts';
@@ -10,13 +10,19 @@ import { type Odd, oddIf, within } from './odd-values.ts';
 
 /** Returns warnings about a policy. The rules of one group are judged with that group. */
 export function oddPolicy(policy: Policy, nowMs: number): readonly Odd[] {
-  return [
-    ...within(policy, ['spec']),
-    ...LISTS.flatMap((list) => behind(policy, list)),
-    ...named(policy).flatMap(([path, text, what]) => aboutName(policy, path, text, what)),
-    ...placedLevels(policy).flatMap(([path, level]) => aboutLevel(policy, path, level)),
-    ...aboutExceptions(policy, nowMs),
-  ];
+  const judged = scalarsIn(policy, ['spec']).flatMap(([path, text]): readonly Odd[] => {
+    const judge = JUDGES.find(([places]) => places.test(path.join('.')))?.[1];
+    const message = judge?.(text, { path, policy, nowMs });
+    return message === undefined ? [] : [[path, message]];
+  });
+  return [...within(policy, ['spec']), ...LISTS.flatMap((list) => behind(policy, list)), ...judged];
+}
+
+function scalarsIn(value: unknown, path: Path): readonly (readonly [Path, string])[] {
+  if (typeof value !== 'object' || value === null) return [[path, String(value)]];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    scalarsIn(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
 }
 
 /** Lists of which the first fitting entry counts. */
@@ -41,100 +47,97 @@ function behind(policy: Policy, list: (typeof LISTS)[number]): readonly Odd[] {
   });
 }
 
-/** Patterns for names of Kubernetes: their places, and whose names they fit. */
-function named(policy: Policy): readonly (readonly [Path, string, 'namespace' | 'RunnerGroup'])[] {
-  const { namespaces = [], groups = [], tokenBindings = [], exceptions = [] } = policy;
-  return [
-    ...namespaces.map(({ name }, at) => [['spec', 'namespaces', at, 'name'], name, 'namespace'] as const),
-    ...groups.flatMap(({ match }, at) =>
-      (['namespace', 'name'] as const).flatMap((field) => {
-        const pattern = match[field];
-        const what = field === 'name' ? 'RunnerGroup' : field;
-        return pattern === undefined ? [] : [[['spec', 'groups', at, 'match', field], pattern, what] as const];
-      }),
-    ),
-    ...tokenBindings.map(
-      ({ namespace }, at) => [['spec', 'tokenBindings', at, 'namespace'], namespace, 'namespace'] as const,
-    ),
-    ...exceptions.flatMap((exception, at) =>
-      exception.groups.flatMap((pattern, nth) => {
-        const [namespace = '', name = ''] = pattern.split('/');
-        const path = ['spec', 'exceptions', at, 'groups', nth];
-        const ofName = [path, name, 'RunnerGroup'] as const;
-        // Such an exception may be for a namespace that the policy does not list.
-        return exception.rules.includes('namespaces') ? [ofName] : [[path, namespace, 'namespace'] as const, ofName];
-      }),
-    ),
-  ];
+interface Place {
+  readonly path: Path;
+  readonly policy: Policy;
+  readonly nowMs: number;
+}
+type Judge = (text: string, place: Place) => string | undefined;
+
+/** Judges of scalars by their places. */
+const JUDGES: readonly (readonly [places: RegExp, judge: Judge])[] = [
+  [/^spec\.(?:namespaces\.\d+\.name|groups\.\d+\.match\.namespace|tokenBindings\.\d+\.namespace)$/, oddNamespace],
+  [/^spec\.groups\.\d+\.match\.name$/, (text) => oddName(text, 'RunnerGroup')],
+  [/^spec\.exceptions\.\d+\.groups\./, oddKey],
+  [/^spec\.exceptions\.\d+\.rules\./, (rule, { policy }) => oddRule(rule, policy)],
+  [/\.enforcementOf\.[\w.]+$/, (_, { path, policy }) => oddRule(String(path.at(-1)), policy)],
+  [/^spec\.exceptions\.\d+\.until$/, oddEnd],
+  [/\.podTemplateFields\.\d+$/, (text) => unknownField(text.split('.'))],
+  [/\.images\.\d+$/, oddRegistry],
+  [/\.securityProfile\.withReason$/, oddReason],
+  [/^spec\.\w+\.\d+\.maxActiveRunners$/, oddCap],
+  [
+    /^spec\.groups\.\d+\.match\.labels\./,
+    (text, { path }) =>
+      isQualifiedName(String(path.at(-1))) && isLabelValue(text)
+        ? undefined
+        : 'is no label that an object can have: correct it',
+  ],
+];
+
+function oddName(pattern: string, what: string): string | undefined {
+  const good = pattern.replaceAll('.', '-').replace(/^-+|-+$/g, '');
+  const written = good.includes('*') ? `"${good}"` : good;
+  return good === pattern ? undefined : `fits no ${what}, whose names have dashes inside and no dots: write ${written}`;
 }
 
-function aboutName(policy: Policy, path: Path, pattern: string, what: string): readonly Odd[] {
-  const good = pattern.replaceAll('.', '-').replace(/^-+|-+$/g, '');
-  if (good !== pattern)
-    return [
-      [
-        path,
-        `fits no ${what}, whose names have dashes inside and no dots: write ${pattern.includes('*') ? `"${good}"` : good}`,
-      ],
-    ];
-  const { namespaces } = policy;
-  const isAllowed = pattern.includes('*') || namespaces?.some(({ name }) => matchesGlob(name, pattern)) !== false;
-  const message = `fits no RunnerGroup, because no entry of namespaces allows ${pattern}: add it there, or correct it`;
-  return oddIf(what === 'namespace' && !isAllowed, path, message);
+function oddNamespace(pattern: string, { policy }: Place): string | undefined {
+  const isAllowed =
+    pattern.includes('*') || policy.namespaces?.some(({ name }) => matchesGlob(name, pattern)) !== false;
+  const outside = `fits no RunnerGroup, because no entry of namespaces allows ${pattern}: add it there, or correct it`;
+  return oddName(pattern, 'namespace') ?? (isAllowed ? undefined : outside);
+}
+
+/** `NAMESPACE/NAME`. An exception from the rule `namespaces` may be for one that the policy does not list. */
+function oddKey(pattern: string, place: Place): string | undefined {
+  const [namespace = '', name = ''] = pattern.split('/');
+  const isOfRule = String(valueAt({ spec: place.policy }, [...place.path.slice(0, 3), 'rules'])).includes('namespaces');
+  return oddName(name, 'RunnerGroup') ?? (isOfRule ? undefined : oddNamespace(namespace, place));
+}
+
+/** Rules that deny something also if no level of the policy has them. */
+const ALWAYS = /^(?:namespaces\.destinations|securityProfile|podTemplateFields|priorityClasses|serviceAccounts)$/;
+
+function oddRule(rule: string, policy: Policy): string | undefined {
+  const field = rule.replace('namespaces.', '');
+  const isSet = ALWAYS.test(rule) || allLevels(policy).some((level) => valueAt(level, [field]) !== undefined);
+  return isSet ? undefined : `is about ${rule}, which no level of this policy has, so it does nothing: remove it`;
+}
+
+const DAY_MS = 86_400_000;
+/** An exception is for some time. */
+const MOST_YEARS = 3;
+
+function oddEnd(until: string, { nowMs }: Place): string | undefined {
+  const leftMs = Date.parse(until) + DAY_MS - nowMs;
+  if (leftMs <= 0)
+    return `is ${until}, which is over, so the rules deny again: remove the exception, or write a later day`;
+  const years = Math.round(leftMs / DAY_MS / 365);
+  if (years <= MOST_YEARS) return undefined;
+  return `is ${until}, in ${years} years: write a day within a year, or allow it for good with an entry of groups`;
+}
+
+function oddRegistry(image: string, { path, policy }: Place): string | undefined {
+  const [registry = ''] = image.split('/');
+  const { registries = policy.registries } = valueAt({ spec: policy }, path.slice(0, -2)) as Pick<
+    PolicyEntry,
+    'registries'
+  >;
+  if (registries === undefined || registry.includes('*') || matchesAny(registries, registry)) return undefined;
+  return `is of ${registry}, and registries has only ${registries.join(', ')}: add it there, or remove this`;
 }
 
 const RANKS = ['restricted', 'baseline', 'privileged'];
 
-function aboutLevel(policy: Policy, path: Path, level: Policy | PolicyEntry): readonly Odd[] {
-  const { images = [], registries = policy.registries, securityProfile, podTemplateFields = [] } = level;
-  const cap = level === policy ? Number.POSITIVE_INFINITY : (policy.maxActiveRunners ?? Number.POSITIVE_INFINITY);
-  const { highest = '', withReason = '' } = securityProfile ?? {};
-  const isUseless = withReason !== '' && RANKS.indexOf(withReason) <= RANKS.indexOf(highest);
-  const match = 'match' in level ? (level as { match: GroupMatch }).match : {};
-  return [
-    ...images.flatMap((image, index) => {
-      const [registry = ''] = image.split('/');
-      const isOut = registries !== undefined && !registry.includes('*') && !matchesAny(registries, registry);
-      const message = `is of ${registry}, and registries has only ${registries?.join(', ')}: add it there, or remove this`;
-      return oddIf(isOut, [...path, 'images', index], message);
-    }),
-    ...oddIf(
-      isUseless,
-      [...path, 'securityProfile', 'withReason'],
-      `is ${withReason}, and highest allows ${highest} without a reason: write a higher one, or remove it`,
-    ),
-    ...oddIf(
-      (level.maxActiveRunners ?? 0) > cap,
-      [...path, 'maxActiveRunners'],
-      `is ${level.maxActiveRunners}, more than the ${cap} of the whole policy, so it limits nothing: write less, or remove it`,
-    ),
-    ...podTemplateFields.flatMap((field, index) => {
-      const message = unknownField(field.split('.'));
-      return message === undefined ? [] : [[[...path, 'podTemplateFields', index], message] as const];
-    }),
-    ...Object.entries(match.labels ?? {}).flatMap(([key, value]) => {
-      const isPossible = isQualifiedName(key) && isLabelValue(value);
-      return oddIf(!isPossible, [...path, 'match', 'labels', key], 'is no label that an object can have: correct it');
-    }),
-    ...Object.keys(level.enforcementOf ?? {}).flatMap((rule) =>
-      aboutRule(policy, rule as RuleName, [...path, 'enforcementOf', rule]),
-    ),
-  ];
+function oddReason(level: string, { path, policy }: Place): string | undefined {
+  const highest = String(valueAt({ spec: policy }, [...path.slice(0, -1), 'highest']));
+  if (RANKS.indexOf(level) > RANKS.indexOf(highest)) return undefined;
+  return `is ${level}, and highest allows ${highest} without a reason: write a higher one, or remove it`;
 }
 
-/** Rules that deny something also if no level of the policy has them. */
-const ALWAYS: readonly string[] = [
-  'namespaces.destinations',
-  'securityProfile',
-  'podTemplateFields',
-  'priorityClasses',
-  'serviceAccounts',
-];
-
-function aboutRule(policy: Policy, rule: RuleName, path: Path): readonly Odd[] {
-  const field = rule.replace('namespaces.', '');
-  const isSet = ALWAYS.includes(rule) || allLevels(policy).some((level) => valueAt(level, [field]) !== undefined);
-  return oddIf(!isSet, path, `is about ${rule}, which no level of this policy has, so it does nothing: remove it`);
+function oddCap(cap: string, { policy: { maxActiveRunners: all = Infinity } }: Place): string | undefined {
+  if (Number(cap) <= all) return undefined;
+  return `is ${cap}, more than the ${all} of the whole policy, so it limits nothing: write less, or remove it`;
 }
 
 /** Returns what is wrong with a path of a pod, e.g. `spec.containers.env`. */
@@ -153,28 +156,4 @@ function unknownField(steps: readonly string[]): string | undefined {
     type = inner;
   }
   return undefined;
-}
-
-const DAY_MS = 86_400_000;
-/** An exception is for some time. */
-const MOST_YEARS = 3;
-
-function aboutExceptions(policy: Policy, nowMs: number): readonly Odd[] {
-  return (policy.exceptions ?? []).flatMap(({ rules, until }, index) => {
-    const path = ['spec', 'exceptions', index];
-    const years = Math.round((Date.parse(until) - nowMs) / DAY_MS / 365);
-    return [
-      ...oddIf(
-        Date.parse(until) + DAY_MS <= nowMs,
-        [...path, 'until'],
-        `is ${until}, which is over, so the rules deny again: remove the exception, or write a later day`,
-      ),
-      ...oddIf(
-        years > MOST_YEARS,
-        [...path, 'until'],
-        `is ${until}, in ${years} years: write a day within a year, or allow it for good with an entry of groups`,
-      ),
-      ...rules.flatMap((rule, nth) => aboutRule(policy, rule, [...path, 'rules', nth])),
-    ];
-  });
 }

@@ -44,7 +44,7 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
       });
     case 'struct':
       if (!isMapping(value))
-        return [{ path, message: `must be a mapping, not ${kindOf(value)}${NAMED.get(type.name) ?? ''}` }];
+        return [{ path, message: `must be a mapping, not ${kindOf(value)}${structInstead(type.name, path)}` }];
       return checkStruct(value, type.name, path, suggest);
     default:
       return type satisfies never;
@@ -67,8 +67,20 @@ function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: S
   return [...entryFaults, ...missing.map((name) => ({ path: [...path, name], message: 'is missing' }))];
 }
 
-/** `imagePullSecrets: [registry]` */
-const NAMED: ReadonlyMap<string, string> = new Map([['LocalObjectReference', '; write "- name: …"']]);
+/** Most fields of a struct that a message lists. */
+const MOST_SHOWN = 5;
+
+/** Returns the form of a struct: the fields that it must have, else its name, else all if they are few. */
+function structInstead(struct: string, path: FieldPath): string {
+  const [fields, needed] = [[...fieldsOf(struct).keys()], requiredFields(struct)];
+  const ofName = fields.filter((field) => field === 'name');
+  const [shown] = [needed, ofName, fields].filter(({ length }) => length > 0 && length <= MOST_SHOWN);
+  if (!shown) return '';
+  const [place, form] = [path.at(-1), shown.map((field) => `${field}: …`).join(', ')];
+  if (typeof place === 'number') return `; write "- ${shown.length === 1 ? form : `{${form}}`}"`;
+  return `; write "${place}: {${form}}"`;
+}
+
 const DIRECTIVE = 'patch directives are not allowed: podTemplate is a template, not a patch';
 
 function isDirective(key: string): boolean {

@@ -142,7 +142,17 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   ...adviceForSpec('write containerMode: dind, or dind-rootless', 'docker dind'),
   ...adviceForSpec('write activeDeadlineSeconds', 'timeout timeoutSeconds jobTimeout'),
   ...adviceForSpec('it stands in the image, e.g. "image: gitea/runner:1.0.8"', 'version tag imageTag runnerVersion'),
-  ...adviceForSpec('Gitea has no groups of runners. Remove it', 'group runnerGroup'),
+  ...adviceForSpec('Gitea has no groups of runners. Remove it', 'group runnerGroup runnergroup'),
+  ...adviceForSpec(
+    'runners work in /data. Remove it, or make volume data another disk in podTemplate',
+    'workDir workVolumeClaimTemplate',
+  ),
+  ...adviceForNames(
+    'write webhook: {url: …}, and let a program of yours pass it on',
+    'spec.notify.teams spec.notify.discord spec.notify.email spec.notify.mattermost',
+  ),
+  'spec.caBundle.secretRef':
+    'certificates are no secret: put them into a ConfigMap, and write "configMapRef: {name: …, key: …}"',
   ...adviceForSpec('a group is enabled unless "suspend: true" stands here', 'enabled'),
   'spec.idleSchedule.cron': NO_CRON,
   'spec.idleSchedule.schedule': NO_CRON,
@@ -153,6 +163,7 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
 };
 
 const OTHER_VALUES: Readonly<Record<string, string>> = {
+  ...adviceForNames('host', 'kubernetes kubernetes-novolume shell none'),
   ...{ organization: 'org', organisation: 'org', repository: 'repo', docker: 'dind' },
   ...adviceForNames('global', 'instance site admin system'),
 };
@@ -171,7 +182,8 @@ function ofOthers(path: Path, key: string): string | undefined {
   const place = isInSpec ? placeInPod(key) : undefined;
   if (place !== undefined) return `write it below podTemplate: "${place}"`;
   const name = key.replace(/^storage$/, 'ephemeral-storage');
-  if (isInSpec && resourceInstead(name) === undefined) return `write "resources: {requests: {${name}: …}}"`;
+  if (resourceInstead(name) === undefined && isInSpec) return `write "resources: {requests: {${name}: …}}"`;
+  if (resourceInstead(name) === undefined && path.at(-1) === 'resources') return `write "requests: {${name}: …}"`;
   const fieldName = [...path, key].filter((step) => typeof step === 'string').join('.');
   return Object.hasOwn(FOREIGN_FIELDS, fieldName) ? FOREIGN_FIELDS[fieldName] : undefined;
 }
@@ -254,7 +266,7 @@ function wrongType(path: Path, expected: string, around: Surroundings): string {
     return `must be a string, but YAML reads ${writtenText} as nothing: quote it: "${writtenText}"`;
   const label = expected === 'a string' ? labelOf(path, value) : undefined;
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
-  const misplaced = ofOtherPlace(path, value);
+  const misplaced = ofOtherPlace(path, value, around);
   if (misplaced !== undefined) return `must be ${expected}, not ${misplaced}`;
   const [only, another] = expected === 'a mapping' && typeof value === 'string' ? namesAt(around.schema, path) : [];
   const byField = only && !another ? `; write "${path.at(-1)}: {${only}: …}"` : '';
@@ -263,8 +275,10 @@ function wrongType(path: Path, expected: string, around: Surroundings): string {
 }
 
 /** Returns what came and where it belongs: several owners, a container's limits, or a certificate. */
-function ofOtherPlace(path: Path, value: unknown): string | undefined {
+function ofOtherPlace(path: Path, value: unknown, { schema }: Surroundings): string | undefined {
   const pathName = path.join('.');
+  const [first = ''] = isMapping(value) ? Object.keys(value) : [];
+  if (namesAt(schema, [...path, 0]).includes(first)) return `a mapping; write "${path.at(-1)}: [{${first}: …}]"`;
   if (/^spec\.(?:org|user)$/.test(pathName) && Array.isArray(value) && value.length > 1)
     return 'a list: write one RunnerGroup for each';
   if (pathName === 'spec.limits' && isMapping(value) && ('cpu' in value || 'memory' in value))
@@ -378,8 +392,8 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
     return 'is up to containerMode: remove the line. The only choice, "-", keeps docker from CI jobs';
   // ARC's `containerMode: {type: dind}`.
   const type = isMapping(value) ? value['type'] : undefined;
-  if (typeof type === 'string' && choices.includes(type))
-    return `must be ${choice}, not a mapping; write "${path.at(-1)}: ${type}"`;
+  const ofType = typeof type === 'string' ? (meantBy(type, OTHER_VALUES, choices) ?? type) : '';
+  if (choices.includes(ofType)) return `must be ${choice}, not a mapping; write "${path.at(-1)}: ${ofType}"`;
   if (Array.isArray(value) && value.length === 1 && choices.includes(String(value[0])))
     return `must be ${choice}, not a list; write ${value[0]}, without brackets`;
   const [from, to] = String(value)

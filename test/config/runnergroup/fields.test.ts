@@ -337,7 +337,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ),
   ],
   notify: [
-    [{ slack: { channel: '#ci' } }, 'must be a list, not a mapping'],
+    [{ slack: { channel: '#ci' } }, 'must be a list, not a mapping; write "notify: [{slack: …}]"'],
     [[{}], '[0]: needs either slack or webhook: write one entry for each'],
     [
       [{ slack: { channel: '#ci' }, webhook: { url: 'https://h' } }],
