@@ -261,10 +261,7 @@ const ARGOCD_REMEDIES: Remedies = [
     /find cmp-server plugin|(?:cmp.server|fork\/exec).*(?:permission denied|read-only|no such file)/,
     `the sidecar ${NAME} of argocd-repo-server is not there, not ready, or may not write: ${STEP_1}`,
   ],
-  [
-    /signal: killed|failed exit status 137/,
-    `give the sidecar ${NAME} of argocd-repo-server more memory: its limit killed it, as a rule`,
-  ],
+  [/signal: killed|failed exit status 137/, `give the sidecar ${NAME} of argocd-repo-server more memory`],
   [
     /plugin sidecar: .*(?:EOF|transport|\.sock\b)/,
     `see why the sidecar ${NAME} of argocd-repo-server ended: kubectl -n argocd describe pods -l app.kubernetes.io/name=argocd-repo-server. OOMKilled: raise its memory`,
@@ -273,19 +270,10 @@ const ARGOCD_REMEDIES: Remedies = [
   [SYNC_WINDOW, WINDOW_REMEDY],
   [/unknown (?:method|service) \S+/, 'bring all parts of Argo CD to one version: kubectl -n argocd get pods -o wide'],
   [/to ignore cluster/, 'let ARGOCD_CONTROLLER_REPLICAS and the replicas of argocd-application-controller agree'],
-  [
-    / 407 |Proxy Authentication/,
-    'give argocd-repo-server a login for that proxy, in HTTPS_PROXY or in the repository of Argo CD',
-  ],
-  [
-    /git .*failed timeout after/,
-    'see why git is slow: the size of that repository, its host. Limit: ARGOCD_EXEC_TIMEOUT of argocd-repo-server',
-  ],
+  [/ 407 |Proxy Authentication/, 'give argocd-repo-server a login for that proxy, in its HTTPS_PROXY'],
+  [/git .*failed timeout after/, 'see why git is slow, or raise ARGOCD_EXEC_TIMEOUT of argocd-repo-server'],
   [/live resource: .*field not declared/, 'upgrade Argo CD: this Kubernetes has that field, and its schema does not'],
-  [
-    /tasks are not valid(?!: )/,
-    'see which object it refuses, and why: status.operationState.syncResult of the Application',
-  ],
+  [/tasks are not valid(?!: )/, 'see which object it refuses: status.operationState.syncResult of the Application'],
   [
     /WRONGPASS|NOAUTH/,
     'have all read the password of Secret argocd-redis again: kubectl -n argocd rollout restart deployment,statefulset',
@@ -313,12 +301,9 @@ const ARGOCD_REMEDIES: Remedies = [
   [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
   [
     /not permitted in project|allowed destinations/,
-    'let its project allow what the message names: <DOCTOR> has what is missing',
+    'let its project allow what it names: <DOCTOR> has what is missing',
   ],
-  [
-    /project .*(?:does not exist|not allowed|not found)/,
-    'make that AppProject, or correct spec.project of the Application',
-  ],
+  [/project .*(?:does not exist|not allowed|not found)/, 'make that AppProject, or correct spec.project'],
   [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
   [/cluster \S+ not found|no clusters with this name/, 'correct spec.destination: argocd cluster list'],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
@@ -328,14 +313,10 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/currently unable to handle/, 'see which API of the cluster does not answer: kubectl get apiservices'],
   [
-    /asked us to try again later|client rate limiter/,
-    'Argo CD tries again by itself. After ten minutes ask who runs the API server: it has too much to do',
+    /asked us to try again later|client rate limiter|Too large resource version/,
+    'Argo CD tries again by itself. After ten minutes ask who runs the API server',
   ],
   [/cannot (?:list|watch) resource/, 'give its account this right, or leave that kind out: resource.exclusions'],
-  [
-    /Too large resource version/, // k8s.io/apiserver, pkg/storage/errors.go
-    'Argo CD tries again by itself. After ten minutes ask who runs the API server: its cache is behind its etcd',
-  ],
   [
     /SchemaError|error getting openapi resources: (?!.*(?:dial |x509|Unauthorized))/, // gitops-engine: pkg/utils/kube/ctl.go
     'correct the schema of the CRD or the API that the message names: kubectl get --raw /openapi/v2, kubectl get apiservices',
@@ -370,10 +351,7 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/knownhosts|host key/i, 'give Argo CD the key of that host: ssh-keyscan HOST | argocd cert add-ssh --batch'],
   [/(?:list refs|ls-remote).*x509|SSL cert/, 'give Argo CD the CA of that host: argocd cert add-tls HOST --from FILE'],
-  [
-    /(?:error|code|HTTP):? 429|Rate limit/,
-    'let Argo CD ask that host more seldom: timeout.reconciliation in argocd-cm',
-  ],
+  [/(?:error|code|HTTP):? 429|Rate lim/, 'let Argo CD ask that host more seldom: timeout.reconciliation in argocd-cm'],
   [
     /(?:error|code|HTTP):? 5\d\d|remote end hung up|early EOF/,
     'see whether that host is well, as a rule Gitea: its log, and what stands before it',

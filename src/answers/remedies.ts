@@ -68,10 +68,7 @@ export const WEBHOOKS: Remedies = [
 /** Remedies for `REASON: MESSAGE`, in Kubernetes' words or our own. The first expression that matches counts. */
 const REMEDIES: Remedies = [
   // A node rejects a pod. The kubelet writes these words before each message (1.37: kubelet.go, rejectPod).
-  [
-    /^NodeShutdown: Pod was rejected/, // pkg/kubelet/nodeshutdown
-    'nothing: node <NODE> shuts down, and the next pod goes to another one',
-  ],
+  [/^NodeShutdown: Pod was rejected/, 'nothing: node <NODE> shuts down, and the next pod goes to another one'],
   [
     /^(?:\w*TopologyAffinity|SMTAlignment|EmptyPodSharedPool)Error/, // pkg/kubelet/cm
     'change spec.resources to what the managers of CPU, memory and topology on node <NODE> can give (whole CPUs of one NUMA node), or keep runners off it: nodeSelector',
@@ -80,10 +77,7 @@ const REMEDIES: Remedies = [
     /^SysctlForbidden.*sysctl: "(?<sysctl>[\w./-]+)"/, // pkg/kubelet/sysctl/allowlist.go
     'allow sysctl <sysctl> in the kubelet of node <NODE> (allowedUnsafeSysctls), or take it out of <TEMPLATE>',
   ],
-  [
-    /^PodOS/, // pkg/kubelet/lifecycle/predicate.go
-    'correct os or the label kubernetes.io/os in <TEMPLATE>: node <NODE> has another system',
-  ],
+  [/^PodOS/, 'correct os or the label kubernetes.io/os in <TEMPLATE>: node <NODE> has another system'],
   [
     /^(?:AppArmor|\w+NotSupported|PodFeatureUnsupported|InitContainerRestartPolicyForbidden): Pod was rejected/, // pkg/kubelet/lifecycle
     'keep runners to nodes that can do what it names (nodeSelector), or take it out of <TEMPLATE>: node <NODE> cannot',
@@ -92,10 +86,7 @@ const REMEDIES: Remedies = [
   [/^\S+: Pod was rejected|^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `${NEXT_POD} ${LOOK}`],
   [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in <TEMPLATE>'],
   [/^(?:\w*Image|\w*Container|FailedCreatePodSandBox).* no space left/, `the disk of that node is full: ${NODE}`],
-  [
-    /^\w+: .*(?:no match for platform|exec format error)/,
-    'take an image for the processor of the nodes, or a nodeSelector: kubernetes.io/arch',
-  ],
+  [/^\w+: .*(?:match for platform|exec format)/, 'take an image for the processor of the nodes, or a nodeSelector'],
   [
     /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
     'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in <TEMPLATE>',
@@ -119,13 +110,10 @@ const REMEDIES: Remedies = [
     'write <image> with its registry (docker.io/<image>, for example) in spec.image or <TEMPLATE>: nodes know none, or several',
   ],
   [/^\w*Image.*dial unix (?<socket>[\w./-]+)/, `the program behind <socket> does not answer: ${NODE}`],
+  [/^\w*Image.*proxyconnect/, 'see that the proxy of containerd on node <NODE> answers, or use NO_PROXY'],
   [
-    /^\w*Image.*proxyconnect/,
-    'see that the proxy of containerd on node <NODE> answers, or except the registry from it (NO_PROXY)',
-  ],
-  [
-    /^\w*Image.* lookup (?<host>[\w.-]+).*no such host/,
-    'correct the host of the image, or the DNS of node <NODE>: it does not know <host>',
+    /^\w*Image.* lookup (?<host>\S+) .*such host/,
+    'correct the image, or the DNS of node <NODE>: it does not know <host>',
   ],
   ...unreached('node <NODE>', '^\\w*Image.*'),
   [
@@ -147,10 +135,7 @@ const REMEDIES: Remedies = [
     `see whether node <NODE> reaches the API server, from which its kubelet cannot read the object: kubectl describe node <NODE>`,
   ],
   [/^FailedAttachVolume.*(?:Multi-Attach|already)/, 'wait for that pod, or give each pod its own volume: ephemeral'],
-  [
-    / configmap "kube-root-ca.crt" not found/,
-    'see whether kube-controller-manager runs, which makes it: it is of the cluster',
-  ],
+  [/ configmap "kube-root-ca.crt" not found/, 'see whether kube-controller-manager runs, which makes it'],
   [
     /^(?!NoPod|CreateContainerConfigError: secret).*?(?<kind>configmap|serviceaccount|resourceclaimtemplate)[\w.]* "(?<name>[\w.-]+)" not found/i,
     'make <kind> <name> in namespace <NAMESPACE>, or correct <TEMPLATE>',
@@ -169,19 +154,10 @@ const REMEDIES: Remedies = [
     /^Failed(?:Mount|Attach).* (?:driver name|not contain driver) (?<driver>[\w.-]+\w)/, // pkg/volume/csi
     `see whether the pod of CSI driver <driver> runs on node <NODE>: kubectl ${ON_NODE}; kubectl get csidrivers`,
   ],
-  [
-    /^FailedMount.*Output: mount\.(?<type>[\w.]+): /,
-    'see that the server of that <type> volume admits node <NODE>, and is reached',
-  ],
-  [
-    /^FailedAttach.*(?:limit exceeded|ResourceExhausted)/i,
-    'add a node, or give runners fewer volumes: a node attaches only so many',
-  ],
+  [/^FailedMount.*Output: mount\.(?<type>[\w.]+): /, 'see that the server of that <type> volume admits node <NODE>'],
+  [/^FailedAttach.*(?:limit exceed|Exhausted)/i, 'add a node, or use fewer volumes: a node attaches only so many'],
   [/^Failed(?:Mount|AttachVolume|MapVolume)/, DRIVER],
-  [
-    /^FailedResourceClaimCreation/,
-    'correct resourceClaims in <TEMPLATE>: kubectl -n <NAMESPACE> get resourceclaimtemplates',
-  ],
+  [/^FailedResourceClaimCreation/, 'correct resourceClaims in <TEMPLATE>: kubectl get resourceclaimtemplates -A'],
   // kubelet 1.37: pkg/kubelet/kuberuntime/security_context_others.go, pkg/kubelet/kubelet_pods.go.
   [
     /^CreateContainerConfigError.*(?:runAsNonRoot|non-root|run as root)/,
@@ -201,12 +177,8 @@ const REMEDIES: Remedies = [
   ],
   // containerd 2.4: internal/cri/sputil, contrib/seccomp.
   [
-    /^(?:Run|Create)ContainerError.*apparmor profile not found (?<profile>[\w./-]+\w)/,
-    'load AppArmor profile <profile> on node <NODE>, or correct appArmorProfile in <TEMPLATE>',
-  ],
-  [
-    /^(?:Run|Create)ContainerError.*seccomp profile "(?<profile>[\w./-]+)"/,
-    'put seccomp profile <profile> on node <NODE>, or correct seccompProfile in <TEMPLATE>',
+    /^(?:Run|Create)ContainerError.*(?<what>apparmor|seccomp) profile (?:not found |")(?<profile>[\w./-]+\w)/,
+    'put <what> profile <profile> on node <NODE>, or correct it in <TEMPLATE>',
   ],
   [
     /^(?:Run|Create)ContainerError.*(?<what>apparmor|seccomp)/i,
@@ -243,10 +215,7 @@ const REMEDIES: Remedies = [
     /^Unschedulable.* FailedScheduling: .*limits (?:for|have been exhausted for) (?:nodepool|provisioner)/,
     'raise spec.limits of that NodePool, or free a node: kubectl get nodepools',
   ],
-  [
-    / ProvisioningFailed: .*(?:authoriz|denied|forbidden)/i,
-    'give the CSI driver of that StorageClass the right that it lacks in the cloud',
-  ],
+  [/ ProvisioningFailed: .*(?:authoriz|denied|forbidden)/i, 'give the CSI driver the right that it lacks in the cloud'],
   [/^SchedulerError.*(?:claim|volume)|^\w+: .* (?:FailedBinding|ProvisioningFailed): /i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
   [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in <TEMPLATE>'],
@@ -284,10 +253,7 @@ const REMEDIES: Remedies = [
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   // A drain, an autoscaler and the descheduler ask this API.
   [/^Evict(?:edByVPA|ed: (?:Eviction API|Evicted pod)|ion)/, 'ask who drains that node or evicts pods here'],
-  [
-    /^Evicted: .*low on resource: (?<what>inodes|pids)/,
-    'give nodes more <what>, or let the CI job need fewer: no request has them',
-  ],
+  [/^Evicted: .*low on resource: (?<what>inodes|pids)/, 'give nodes more <what>, or let the CI job need fewer'],
   [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using|had condition)/, EVICTED],
   [/^(?:Evicted|TerminationByKubelet)/, 'see why node <NODE> evicted it: kubectl describe node <NODE>'],
   [/^Preempt(?:ed|ionByScheduler)/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName'],
@@ -318,36 +284,18 @@ const KUEUE: Remedies = [
   ],
   [/resource (?<resource>\S+) unavail/, 'add <resource> to spec.resourceGroups of the ClusterQueue'],
   [/namespace doesn't match/, 'correct spec.queue, or spec.namespaceSelector of the ClusterQueue'],
-  [
-    /[Ff]lavor(?:\(s\): \[| )(?<flavor>[\w.-]+)(?: not found|\])/,
-    'make ResourceFlavor <flavor>, or correct the ClusterQueue',
-  ],
-  [
-    /no topology domains at level:? (?<level>[\w./-]+)/,
-    'label nodes with <level>, or correct the Topology of that flavor',
-  ],
-  [
-    /TopologyAware|topology request/,
-    'set or drop annotations kueue.x-k8s.io/podset-*-topology in <TEMPLATE>, as the flavor needs',
-  ],
-  [
-    /topology "(?<topology>[\w.-]+)"/,
-    'wait for room on the nodes of Topology <topology>, or lower requests in spec.resources',
-  ],
-  [
-    /taint \{(?<taint>\S+).* in flavor/,
-    'have runners tolerate taint <taint>, if they may run there: <TEMPLATE>. Or take another flavor',
-  ],
+  [/[Ff]lavor(?:\(s\): \[| )(?<flavor>[\w.-]+)(?: not found|\])/, 'make ResourceFlavor <flavor>, or correct the queue'],
+  [/no topology domains at level:? (?<level>[\w./-]+)/, 'label nodes with <level>, or correct the Topology'],
+  [/TopologyAware|topology request/, 'set or drop annotations kueue.x-k8s.io/podset-*-topology in <TEMPLATE>'],
+  [/topology "(?<topology>[\w.-]+)"/, 'wait for room on the nodes of Topology <topology>, or lower spec.resources'],
+  [/taint \{(?<taint>\S+).* in flavor/, 'have runners tolerate taint <taint> in <TEMPLATE>, if they may run there'],
   [/node affinity|in flavor /, 'correct <TEMPLATE>, or give the ClusterQueue a flavor for it'],
   [/^admission check (?<check>\S+)/, 'ask who runs admission check <check>: kubectl get admissionchecks'],
   [
     /^(?:Job suspended|spec\.suspend is set)$/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue',
   ],
-  [
-    /deactivated/,
-    'see who deactivated its Workload, then set spec.active there: kubectl -n <NAMESPACE> describe workloads',
-  ],
+  [/deactivated/, 'see who deactivated its Workload, then set spec.active there'],
   [/^/, 'see all that Kueue says: kubectl -n <NAMESPACE> describe workloads'],
 ];
 
@@ -447,10 +395,7 @@ const NOT_ADMITTED: Remedies = [
     'take another image (spec.image, or that of <TEMPLATE>), from a mirror for example, or ask who runs <POLICY>',
   ],
   [/denied .*\b(?:requests|limits)\b/i, 'write the requests and limits that it asks for, or ask who runs <POLICY>'],
-  [
-    /denied .*\b(?:label|annotation)s?\b/i,
-    'write that into metadata of <TEMPLATE>, or ask who runs <POLICY> to except runners',
-  ],
+  [/denied .*\b(?:label|annotation)s?\b/i, 'write that into metadata of <TEMPLATE>, or ask who runs <POLICY>'],
   [/admission ?(?:webhook|policy)/i, 'ask who runs <POLICY>, or correct <TEMPLATE>'],
   [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
   [/etcdserver/, 'ask who runs the cluster, with the words of its etcd: nothing here is at fault'],
@@ -469,10 +414,7 @@ const SANDBOX: Remedies = [
     /(?:get sandbox image|pull image) "(?<image>[\w./:@-]+)"/,
     'have node <NODE> get the pause image <image>: load it, or correct sandbox in the settings of containerd. See whether the node reaches that registry',
   ],
-  [
-    /find plugin "(?<plugin>[\w.-]+)" in path \[(?<path>\S+)\]/,
-    'put network plugin <plugin> into <path> of node <NODE>: its installer failed',
-  ],
+  [/find plugin "(?<plugin>[\w.-]+)" in path \[(?<path>\S+)\]/, 'put plugin <plugin> into <path> of node <NODE>'],
   // The plugins' own words: amazon-vpc-cni-k8s, host-local, Calico, Cilium.
   [
     /(?:assign an IP address|no IP addresses available|no more (?:free|IPs)|no available IP|range is full)/i,

@@ -224,7 +224,7 @@ FailedCreatePodSandBox: ${SANDBOX} get sandbox image "registry.k8s.io/pause:3.10
 FailedCreatePodSandBox: ${SANDBOX} create sandbox: no space left on device => the disk of that node is full
 FailedCreatePodSandBox: ${SANDBOX} create shim task: context canceled => the runtime of containers on node node-7
 CreateContainerError: failed to create containerd container: apparmor profile not found ci-runner: not found
-  load AppArmor profile ci-runner on node node-7
+  put apparmor profile ci-runner on node node-7
 CreateContainerError: failed to generate apparmor spec opts: zzz => what node node-7 says of apparmor
 CreateContainerError: cannot load seccomp profile "/var/lib/kubelet/seccomp/ci.json": zzz
   put seccomp profile /var/lib/kubelet/seccomp/ci.json on node node-7
@@ -308,7 +308,7 @@ ${CACHE} Certificate.cert-manager.io: ${CONVERSION} "https://x/convert": no endp
   webhook of service cm-webhook
 failed calling webhook "x": failed to call webhook: Post "https://k.kueue-system.svc:443/m": context deadline exceeded
   webhook of service k,
-${CACHE} Secret: Timeout: Too large resource version: 9, current: 5 => its cache is behind its etcd
+${CACHE} Secret: Timeout: Too large resource version: 9, current: 5 => ask who runs the API server
 ${CACHE} Node: unexpected EOF => kubectl get Node -A
 ${CACHE} Node: Get "https://10.96.0.1:443/api/v1/nodes": dial tcp 10.96.0.1:443: i/o timeout => reaches that cluster
 error getting openapi resources: SchemaError(io.k8s.x): unable to resolve model => the schema of the CRD

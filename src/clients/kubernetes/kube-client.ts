@@ -235,21 +235,12 @@ export function statusFailure(request: HttpRequest, status: number, code: string
 export function unexpectedStatus(request: HttpRequest, status: number, alternative: string): Failure {
   if (status !== 401)
     return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? alternative : ''}`);
-  const end = request.certificate && endOf(request.certificate);
-  const received = `the cluster does not know the ${end ?? 'token or certificate'} (401)`;
-  const remedy = end
+  const until = request.certificate && new X509Certificate(request.certificate).validTo;
+  const received = `the cluster does not know the ${until ? `client certificate, which is valid until ${until}` : 'token or certificate'} (401)`;
+  const remedy = until
     ? `Get a new certificate for the kubeconfig from who runs the cluster (with kubeadm: kubeadm certs renew), or log in again${alternative}`
     : `Mount a valid token, or log in again if it is of a kubeconfig${alternative}`;
   return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
-}
-
-/** `client certificate, which is valid until Nov 30 12:00:00 2026 GMT`. Undefined: it cannot be read. */
-function endOf(certificate: string): string | undefined {
-  try {
-    return `client certificate, which is valid until ${new X509Certificate(certificate).validTo}`;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Makes the Failure for an answer of another form. @param received without values of the answer */
