@@ -58,7 +58,8 @@ it('a group that says everything has the same bytes, also where another one is d
   const whole = `${TEMPLATE}  image: gitea/runner:1.0.8\n`;
   writeFileSync(join(folder, 'good.yaml'), readFileSync(join(folder, 'good.yaml'), 'utf8') + whole);
   const rules = 'images: [docker.io/gitea/*]';
-  const defaults = 'defaults: {images: {runner: x.example.com/r:1}, resources: {limits: {cpu: 2}}}';
+  const defaults =
+    'defaults: {images: {runner: x.example.com/r:1, rootless: x.example.com/l:1}, resources: {limits: {cpu: 2}}}';
   const denies = policy(`${rules}, groups: [{match: {name: bad}, images: []}]`);
   const plain = await runHere(['generate', folder, '--policy', denies], env);
 
@@ -143,11 +144,12 @@ const SAFE =
   '{allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}}';
 
 it('a denial of a value of a default names the policy file, its field and the group (F288)', async () => {
-  const own = '  podTemplate: {spec: {containers: [{name: runner, env: []}]}}\n';
-  const folder = folderWith({ 'ci.yaml': one(own) });
+  const own = '  podTemplate: {spec: {containers: [{name: runner, env: []}, {name: side, tty: false}]}}\n';
+  const rootless = one(own).replace('name: one', 'name: two').replace('Mode: host', 'Mode: dind-rootless');
+  const folder = folderWith({ 'ci.yaml': one(own), 'two.yaml': rootless });
   const template = `{spec: {containers: [{name: side, image: x.example.com/side:1, securityContext: ${SAFE}}]}}`;
   const file = policy(
-    `images: [docker.io/**], maxResources: {cpu: 1}, namespaces: [{name: "*", defaults: {images: {runner: x.example.com/r:1}, resources: {limits: {cpu: 2}}, podTemplate: ${template}}}]`,
+    `images: [docker.io/**], maxResources: {cpu: 1}, namespaces: [{name: "*", defaults: {images: {runner: x.example.com/r:1, rootless: x.example.com/l:1}, resources: {limits: {cpu: 2}}, podTemplate: ${template}}}]`,
   );
 
   const validate = await runHere(['validate', folder, '--policy', file]);
@@ -155,11 +157,13 @@ it('a denial of a value of a default names the policy file, its field and the gr
 
   const lines = validate.stderr.split('\n').filter((line) => line.includes('policy.yaml'));
   const place = 'policy.yaml:3:N: spec.namespaces[0].defaults';
-  const ends = '(a default of the policy, for runners/one) [GR-POLICY-04]';
+  const ends = (names: string) => `(a default of the policy, for ${names}) [GR-POLICY-04]`;
+  const both = ends('runners/one, runners/two');
   expect(lines.map((line) => line.replace(/^.*(policy\.yaml:3:)\d+/, '$1N'))).toEqual([
-    `${place}.images.runner: is "x.example.com/r:1"; the policy allows docker.io/**. Use one of them [images] ${ends}`,
-    `${place}.podTemplate.spec.containers[0].image: is "x.example.com/side:1"; the policy allows docker.io/**. Use one of them [images] ${ends}`,
+    `${place}.images.runner: is "x.example.com/r:1"; the policy allows docker.io/**. Use one of them [images] ${ends('runners/one')}`,
+    `${place}.podTemplate.spec.containers[0].image: is "x.example.com/side:1"; the policy allows docker.io/**. Use one of them [images] ${both}`,
     expect.stringMatching(/^policy\.yaml:3:N: spec\.namespaces\[0\]\.defaults\.resources: asks for more cpu/),
+    `${place}.images.rootless: is "x.example.com/l:1"; the policy allows docker.io/**. Use one of them [images] ${ends('runners/two')}`,
   ]);
   expect(generate.stderr).toContain('(the policy gives it this value in spec.namespaces[0].defaults.images.runner)');
 });

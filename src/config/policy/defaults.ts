@@ -37,14 +37,13 @@ export function defaultsOf(policy: Policy): GroupDefaults | undefined {
 export function originOf(policy: Policy, group: RunnerGroup, fieldPath: string): Path | undefined {
   const [, field = '', ...below] = stepsOf(fieldPath);
   const own = valueAt(group.manifest, writtenPath(group, ['spec', field]));
-  if (own !== undefined && field !== 'podTemplate') return undefined;
   const ofMode = ['dind', 'host'].includes(group.containerMode) ? 'runner' : 'rootless';
   const [first, ...others] = field === 'image' ? ['images', ofMode] : [field, ...below];
   const levels = [...levelsOf(policy, group).entries, policy];
   const level = levels.find(({ defaults }) => valueAt(defaults, [first]) !== undefined);
-  const [levelPath] = placedLevels(policy).find(([, each]) => each === level) ?? [];
+  const [levelPath = []] = placedLevels(policy).find(([, each]) => each === level) ?? [];
   const place = placeInDefault(valueAt(level, ['defaults', first]), own, group.podTemplate, others);
-  return levelPath && place && [...levelPath, 'defaults', first, ...place];
+  return place && [...levelPath, 'defaults', first, ...place];
 }
 
 /** Finds a value of a merged podTemplate in the default. Undefined: the group has it, or a part of it. */
