@@ -116,12 +116,12 @@ test('a look of 1,000 requests delays its own target, and no other one beyond it
 test('turns give a namespace with one target as much as one with 500', async () => {
   const namespaceOf = (key: string): string => (key === 'own' ? 'ours' : 'theirs');
   const { looks } = looking({ ...many(500, 3), own: 3 }, { namespaceOf, everyMs: 1_000 });
-  const { own = 0, ...others } = await minutesLater(looks, 10);
+  const { own = 0, ...others } = await minutesLater(looks, 3);
   const theirs = Object.values(others).reduce((sum, count) => sum + count, 0);
 
   // 3 requests once a second and a bit are less than half of the rate.
-  expect(own).toBeGreaterThan(590);
-  expect((own + theirs) * 3).toBeLessThanOrEqual(20 * 600 + 501 * 3 + 100);
+  expect(own).toBeGreaterThan(176);
+  expect((own + theirs) * 3).toBeLessThanOrEqual(20 * 180 + 501 * 3 + 100);
   expect(theirs).toBeGreaterThan(500);
 });
 
