@@ -3,11 +3,12 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { terminationGraceSeconds } from '../manifests/container-mode.ts';
 import type { Plan } from '../planner/decisions.ts';
 import type { Evidence, Group, Limit, ScopeWidth } from '../planner/evidence.ts';
+import { choosersFinder } from '../planner/owners.ts';
 import { plan, type WithPast } from '../planner/plan.ts';
 import { GroupsCollide } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
-import { coverOf, type Scope, scopeWord } from '../shared/scope.ts';
+import { coverOf, hasJobsOf, type Scope, scopeWord } from '../shared/scope.ts';
 
 const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   global: 'global',
@@ -49,6 +50,13 @@ function inLowerCase(pattern: string): string {
 function limitOf({ name, max, per, branches }: RunnerGroup['limits'][number], group: RunnerGroup): Limit {
   const key = name === undefined ? `${keyText(group)} per ${[per, ...(branches ?? [])].join()}` : `limit ${name}`;
   return { key, ...(name !== undefined && { name }), most: max, ...(per && { per }), ...(branches && { branches }) };
+}
+
+/** Tells whether a repository is in the scope of a group and chosen by it, by its former or current name. */
+export function servesRepository(group: RunnerGroup, renamedTo: string | undefined): (repository: string) => boolean {
+  const scope = { ...group.scope, now: renamedTo };
+  const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
+  return (repository) => hasJobsOf(scope, repository) && chosenBy(repository).size > 0;
 }
 
 /** The groups with the names that Gitea has for their scopes now. */

@@ -18,10 +18,13 @@ import type { EndToldBy, LossReason } from '../../clients/kubernetes/kube-pods.t
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import { servesRepository } from '../../plan/plan-groups.ts';
 import { isOver, type Look } from '../../planner/evidence.ts';
+import { groupHash, namePrefix, parseRunnerName } from '../../planner/names.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
+import { once } from '../../shared/once.ts';
 import type { LiveCluster } from '../cluster/live-cluster.ts';
 import type { Tell } from '../planning/events.ts';
 import type { ReconcileInput } from '../planning/reconcile.ts';
@@ -43,12 +46,12 @@ export interface GroupLosses {
   /** Runners whose Jobs are there and have not ended, or whose pods are still there, by name. */
   readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
-  /** When this process noticed the loss, by job id, by the steady clock, ms. Absent: an earlier one did. */
+  /** When this process noticed the loss, by job id, by the steady clock, ms. Absent: the status says so, which others may write. */
   readonly lostSince: ReadonlyMap<number, number>;
 }
 
 /** The newest successful look at the scope of a group. */
-type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganSteadyMs'>;
+type GoodLook = Pick<Look, 'jobs' | 'renamedTo' | 'runners'> & Pick<Observation, 'beganSteadyMs'>;
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
@@ -250,8 +253,9 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
 
     /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
     follow: (
-      input: Omit<ReconcileInput, 'clocks' | 'instance' | 'lostJobs' | 'unregistered' | 'wakes'>,
+      input: Omit<ReconcileInput, 'clocks' | 'lostJobs' | 'unregistered' | 'wakes'>,
     ): ReadonlySet<GiteaTarget> => {
+      const unmanaged = new Set(input.snapshot.byApp.get(''));
       const targetsToLook = new Set<GiteaTarget>();
       const next = new Map<string, Entry>();
       for (const live of input.snapshot.groups) {
@@ -263,7 +267,7 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
         const target = targetOrFailure instanceof Failure ? undefined : targetOrFailure;
         const look = lookAt(target, input.observations);
         const { namespace } = object.metadata;
-        const outcome = followLosses(lossesOf(key), {
+        const outcome = followLosses(withoutForeign(lossesOf(key), group, input.instance, look.look), {
           runners: input.snapshot.runnersOfGroup.get(key) ?? [],
           hasPod: (name) => cluster.hasPod(keyText({ namespace, name })),
           endToldBy: (name) => cluster.endToldBy(keyText({ namespace, name })),
@@ -273,7 +277,8 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
         });
         eventsOf(outcome, object).forEach(tell);
         if (outcome.needsLook && target) targetsToLook.add(target);
-        next.set(key, { losses: outcome.losses, ...(target && { context: { live, group, target, ...look } }) });
+        const context = target && !unmanaged.has(live) && { live, group, target, ...look };
+        next.set(key, { losses: outcome.losses, ...(context && { context }) });
       }
       entries = next;
       return targetsToLook;
@@ -295,6 +300,20 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
   };
 }
 
+/** Leaves out what a status says of runners that are not the group's own, or of repositories that it does not serve. */
+function withoutForeign(before: GroupLosses, group: RunnerGroup, instance: string, look: GoodLook | undefined) {
+  if (before.lost.length === 0) return before;
+  const [prefix, hash] = [namePrefix(group.name), groupHash(instance, group)];
+  const serves = once(() => servesRepository(group, look?.renamedTo));
+  const lost = before.lost.filter(({ jobId, repository, runner }) => {
+    if (before.lostSince.has(jobId)) return true;
+    const name = parseRunnerName(runner);
+    // Only a look tells that the scope was renamed. Without one nothing is asked.
+    return name?.prefix === prefix && name.groupHash === hash && (!look || serves()(repository));
+  });
+  return lost.length < before.lost.length ? { ...before, lost } : before;
+}
+
 function eventsOf({ found, more, returned }: ReturnType<typeof followLosses>, object: RunnerGroupObject) {
   return [
     ...found.map((lost) => ({ is: 'runner-lost', object, lost, isNoted: true }) as const),
@@ -309,5 +328,5 @@ function lookAt(
   observations: ReconcileInput['observations'],
 ): { readonly look?: GoodLook } {
   const { beganSteadyMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
-  return look && !failure ? { look: { jobs: look.jobs, runners: look.runners, beganSteadyMs } } : {};
+  return look && !failure ? { look: { ...look, beganSteadyMs } } : {};
 }

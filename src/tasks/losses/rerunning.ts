@@ -71,7 +71,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
     const ask = async (access: GiteaAccess, run: LostRun, signal: AbortSignal): Promise<Visit> => {
       const { at, losses } = run;
       const jobs = await readRunJobs(access, run);
-      const { drop, rerun } = decideRerun(losses, jobs, at.group.maxEvictionRetries);
+      const { drop, rerun } = decideRerun(losses, jobs, at.group.maxEvictionRetries, at.lostSince);
       if (signal.aborted) return 'over';
       for (const [loss, reason] of drop) end(at, [loss], reason);
       const openCount = losses.length - drop.size;
@@ -204,19 +204,25 @@ function laterMs(tries: number): number {
   return doubled(FIRST_PAUSE_MS, tries, LONGEST_PAUSE_MS);
 }
 
+/** A time that is far ahead or no time at all has expired, too. */
 function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
-  return nowMs - Date.parse(lostAt) > LOSS_EXPIRES_MS;
+  return !(Math.abs(nowMs - Date.parse(lostAt)) <= LOSS_EXPIRES_MS);
 }
 
 /**
  * Returns the losses that need nothing more (`drop`), and the next request with the losses that it covers. Pure.
  * Gitea's rows are the memory: one with the name of the lost runner was not re-run yet. So each loss is re-run once.
  */
-export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number) {
+export function decideRerun(
+  losses: readonly LostJob[],
+  jobs: readonly JobOfRun[],
+  maxRetries: number,
+  lostSince: GroupAtLoss['lostSince'],
+) {
   const drop = new Map<LostJob, DropReason>();
   const failed = new Map<LostJob, JobOfRun>();
   for (const loss of losses) {
-    const row = jobs.find((job) => isOf(loss, job));
+    const row = jobs.find((job) => isOf(loss, job, lostSince));
     const reason = dropReason(row, maxRetries, loss);
     if (reason) drop.set(loss, reason);
     else if (row?.isDone) failed.set(loss, row);
@@ -236,10 +242,13 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };
 }
 
-/** True for the row of the lost attempt. After Gitea's nightly clean-up the row has no name of a runner any more. */
-function isOf({ runner, jobId, attempt }: LostJob, job: JobOfRun): boolean {
+/**
+ * True for the row of the lost attempt. After Gitea's nightly clean-up the row has no name of a runner any more. Then
+ * only this process' own word counts: others may write a status.
+ */
+function isOf({ runner, jobId, attempt }: LostJob, job: JobOfRun, lostSince: GroupAtLoss['lostSince']): boolean {
   if (job.runner !== undefined) return job.runner === runner;
-  return job.id === jobId && job.attempt === attempt;
+  return lostSince.has(jobId) && job.id === jobId && job.attempt === attempt;
 }
 
 function dropReason(row: JobOfRun | undefined, maxRetries: number, { endAskedAt }: LostJob): DropReason | undefined {

@@ -4,9 +4,8 @@ import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
-import { toPlanned } from '../../plan/plan-groups.ts';
+import { servesRepository } from '../../plan/plan-groups.ts';
 import type { Plan, RunnerDecision } from '../../planner/decisions.ts';
-import { choosersFinder } from '../../planner/owners.ts';
 import { ownerOf } from '../../planner/repositories.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/seen/live.ts';
@@ -15,7 +14,7 @@ import { groupBySeveral, keyText } from '../../shared/keys.ts';
 import { boundTo, REGISTERED_AT } from '../../shared/marks.ts';
 import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
-import { coverOf, hasJobsOf, type Scope, scopeWord } from '../../shared/scope.ts';
+import { coverOf, type Scope, scopeWord } from '../../shared/scope.ts';
 
 /** A runner that `serve` registers. */
 export interface Wish {
@@ -126,11 +125,10 @@ export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
 
 /** Finds the repositories at which a group may register runners. */
 function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (name: string) => Scope | undefined {
-  const scope = { ...group.scope, now: renamedTo };
-  const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
+  const serves = servesRepository(group, renamedTo);
   return (name) => {
     const [owner = '', repo, ...more] = name.split('/');
-    const isOne = repo && more.length === 0 && hasJobsOf(scope, name) && chosenBy(name).size > 0;
+    const isOne = repo && more.length === 0 && serves(name);
     return isOne ? { kind: 'repo', owner, repo } : undefined;
   };
 }

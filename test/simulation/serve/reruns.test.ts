@@ -5,12 +5,14 @@ import type { Wire, WireAnswer } from '../../../src/clients/http/wire.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
+import { runnerName } from '../../../src/planner/names.ts';
 import { openGiteas } from '../../../src/serve/looks/giteas.ts';
 import { type LossBook, openLossBook } from '../../../src/serve/losses/losses.ts';
 import type { Tell } from '../../../src/serve/planning/events.ts';
 import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
+import { type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { live } from '../../support/scenario.ts';
@@ -28,6 +30,10 @@ const SCOPE = { kind: 'org', org: 'acme' } as const;
 const TARGET = { key: 'acme', url: GITEA_URL, scope: SCOPE, token: new Token(TOKEN, GITEA_URL) };
 const GROUP = runnerGroup({ scope: SCOPE, maxEvictionRetries: 2 });
 const RECONCILED = { is: 'reconciled', verdicts: [], skews: new Map() } as const;
+const MANAGED = { [TRACKING_ID]: `runners:gitea.bpg.pw/RunnerGroup:${KEY}` };
+/** The runner of the group that takes the CI job of this name. */
+const runnerOf = (job: string, name = 'ci'): string =>
+  runnerName('', { namespace: 'runners', name, origin: GITEA_URL, templateHash: job }, { id: 1, attempt: 1 }, 0);
 /** Time between reconciles without an event, ms. */
 const TICK_MS = 5_000;
 
@@ -47,6 +53,7 @@ class Scene {
   lostJobs: unknown = [];
   canWriteStatus = true;
   group: RunnerGroup | undefined;
+  annotations: Texts = MANAGED;
   target: typeof TARGET | Failure | undefined = TARGET;
   lookFailure: Failure | undefined;
   wanted = 0;
@@ -102,34 +109,37 @@ class Scene {
     });
   }
 
-  /** A runner of this name takes the next CI job. */
-  take(name: string): void {
+  /** The runner of this CI job takes the next one. */
+  take(job: string): void {
     const { gitea } = this.server;
+    const name = runnerOf(job);
     const row = gitea.register({ name, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'], ephemeral: true });
     gitea.poll(row.id);
     this.runners.set(name, { job: live(name, 'running'), annotations: {}, groupName: 'ci' });
   }
 
-  /** Kubernetes shows that this runner was lost. */
-  show(name: string, loss: LiveRunner['loss'] & string): void {
+  /** Kubernetes shows that the runner of this CI job was lost. */
+  show(job: string, loss: LiveRunner['loss'] & string): void {
+    const name = runnerOf(job);
     this.runners.set(name, { job: live(name, 'failed'), annotations: {}, groupName: 'ci', loss });
   }
 
   lose(loss: LiveRunner['loss'] & string, ...names: readonly string[]): void {
     for (const name of names) {
       this.show(name, loss);
-      if (loss !== 'NodeLost') this.ended.add(name);
+      if (loss !== 'NodeLost') this.ended.add(runnerOf(name));
     }
     this.reconcile();
   }
 
   /** Id of its row in Gitea. */
-  readonly rowOf = (name: string): number => this.server.gitea.runners().find((each) => each.name === name)?.id ?? 0;
+  readonly rowOf = (job: string): number =>
+    this.server.gitea.runners().find(({ name }) => name === runnerOf(job))?.id ?? 0;
 
   reconcile(): void {
-    const { group, lookFailure, target } = this;
+    const { annotations, group, lookFailure, target } = this;
     const nowMs = this.world.clock.now();
-    const object = { metadata: { namespace: 'runners', name: 'ci', uid: 'ci' } };
+    const object = { metadata: { namespace: 'runners', name: 'ci', uid: 'ci', annotations } };
     const groups: readonly LiveGroup[] = [{ key: KEY, object, ...(group ? { group } : { problem: 'no labels' }) }];
     const runners = [...this.runners.values()];
     const look = { beganMs: nowMs, beganSteadyMs: nowMs, endedMs: nowMs, look: this.server.look('acme') };
@@ -137,6 +147,7 @@ class Scene {
       snapshot: snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: nowMs }),
       targetOf: new Map(group && target ? [[group, target]] : []),
       observations: new Map([['acme', { ...look, ...(lookFailure && { failure: lookFailure }) }]]),
+      instance: '',
       nowMs,
       steadyMs: nowMs,
     });
@@ -252,6 +263,14 @@ const isAway =
     server.isAway = away;
   };
 
+/** A CI job that a runner of another group has. */
+const OTHERS = runnerOf('build', 'ci2');
+const takenByOthers: Act = ({ server: { gitea } }) => {
+  gitea.push('acme/web', { jobs: [BUILD] });
+  const scope = { kind: 'owner', owner: 'acme' } as const;
+  gitea.poll(gitea.register({ name: OTHERS, scope, labels: ['linux'], ephemeral: true }).id);
+};
+
 const OLD = '1.27.3';
 /** The runner of the only CI job of a run is evicted. */
 const EVICTED = { 0: [push(BUILD)], 10: [evict('build')] };
@@ -259,7 +278,7 @@ const EVICTED = { 0: [push(BUILD)], 10: [evict('build')] };
 const GIVEN_UP = { 0: [push(BUILD)], 10: [evict('build'), finish('build', 'failure')] };
 
 function noted(over: Partial<LostJob> = {}): LostJob {
-  const job = { runner: 'build', repository: 'acme/web', runId: 1, jobId: 1, attempt: 1, reason: 'Evicted' };
+  const job = { runner: runnerOf('build'), repository: 'acme/web', runId: 1, jobId: 1, attempt: 1, reason: 'Evicted' };
   return { ...job, lostAt: '2026-11-24T23:59:50Z', ...over };
 }
 
@@ -307,7 +326,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     acts: {
       0: [
         push(BUILD, TEST),
-        set({ lostJobs: [noted(ASKED_TO_END), noted({ runnerEnded: true, jobId: 2, runner: 'test' })] }),
+        set({ lostJobs: [noted(ASKED_TO_END), noted({ runnerEnded: true, jobId: 2, runner: runnerOf('test') })] }),
         set({ canWriteStatus: false }),
       ],
       60: [set({ canWriteStatus: true })],
@@ -341,7 +360,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   'nothing is asked about a runner that may live, or while looks fail': {
     acts: {
       0: [push(BUILD), set({ lostJobs: [noted()] })],
-      30: [set({ lookFailure: UNREACHABLE }), lose('NodeLost', 'build'), ({ ended }) => ended.add('build')],
+      30: [set({ lookFailure: UNREACHABLE }), lose('NodeLost', 'build'), ({ ended }) => ended.add(runnerOf('build'))],
       60: [set({ lookFailure: undefined })],
     },
     asked: [...firstLook(65), ...end(66), ...at(71, JOBS, RERUN)],
@@ -461,7 +480,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     acts: {
       0: [
         push(BUILD, TEST),
-        set({ lostJobs: [noted({ lostAt: '2026-11-24T00:00:20Z' }), noted({ jobId: 2, runner: 'test' })] }),
+        set({ lostJobs: [noted({ lostAt: '2026-11-24T00:00:20Z' }), noted({ jobId: 2, runner: runnerOf('test') })] }),
       ],
     },
     untilS: 30,
@@ -493,6 +512,28 @@ const STORIES: Readonly<Record<string, Story>> = {
     untilS: 0,
     told: ['0 lost 1', '0 no room 2'],
     left: [...FOUND, 1],
+  },
+  'a loss of the far future or of no time expires, too': {
+    acts: {
+      0: [set({ lostJobs: [noted({ lostAt: '2999-01-01T00:00:00Z' }), noted({ jobId: 2, lostAt: 'soon' })] })],
+    },
+    untilS: 0,
+    told: ['0 expired 1', '0 expired 2'],
+  },
+  "a status that names another group's runner is not believed": {
+    acts: { 0: [takenByOthers, set({ lostJobs: [noted({ ...ASKED_TO_END, runner: OTHERS })] })] },
+    asked: [],
+    told: [],
+  },
+  'a status that names a repository that the group does not serve is not believed': {
+    acts: { 0: [push(BUILD), set({ lostJobs: [noted({ ...ASKED_TO_END, repository: 'other/web' })] })] },
+    asked: [],
+    told: [],
+  },
+  'a group that no Application manages has nothing ended and re-run': {
+    acts: { ...EVICTED, 5: [set({ annotations: {} })], 30: [set({ annotations: MANAGED })] },
+    asked: [...firstLook(35), ...end(36), ...at(41, JOBS, RERUN)],
+    told: ['10 lost 1', '36 ended 1', '41 rerun 1'],
   },
   'a runner of which Gitea hears again is told of, and its CI job is no longer lost': {
     acts: { 0: [push(BUILD), set({ lostJobs: [noted({ reason: 'NodeLost' })] })] },

@@ -33,6 +33,8 @@ const blocked = open(3, { isBlocked: true });
 const cancelled = row(1, 'cancelled');
 
 const [lost, lost2] = [loss(1), loss(2)];
+/** This process has noticed both losses. */
+const SINCE = new Map([lost, lost2].map(({ jobId }) => [jobId, NOW]));
 /** A lost job whose runner has ended, and whose run Gitea was then asked to end. */
 const gone = loss(1, { runnerEnded: true });
 const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
@@ -77,7 +79,7 @@ it.each<[string, readonly LostJob[], readonly JobOfRun[], Rerun]>([
   ],
   ['alone when nobody has asked Gitea to end it', [gone], [row(1), nameless(3, 'cancelled')], alone(1, gone)],
 ])('a lost job is re-run %s', (_, losses, jobs, rerun) => {
-  expect(decideRerun(losses, jobs, 2)).toEqual({ drop: new Map(), ...(rerun && { rerun }) });
+  expect(decideRerun(losses, jobs, 2, SINCE)).toEqual({ drop: new Map(), ...(rerun && { rerun }) });
 });
 
 it.each<[string, string, LostJob, JobOfRun]>([
@@ -98,11 +100,15 @@ it.each<[string, string, LostJob, JobOfRun]>([
   ['not-failed', 'success, though Gitea was asked to end it', noted, row(1, 'success')],
   ['exhausted', 're-run twice', lost, row(1, 'failure', { reruns: 2 })],
 ])('a lost job is not re-run: %s (%s)', (reason, _, one, job) => {
-  expect(decideRerun([one], [job], 2)).toEqual({ drop: new Map([[one, reason]]) });
+  expect(decideRerun([one], [job], 2, SINCE)).toEqual({ drop: new Map([[one, reason]]) });
+});
+
+it('a status is not believed about a row that names no runner any more', () => {
+  expect(decideRerun([lost], [nameless(1)], 2, new Map())).toEqual({ drop: new Map([[lost, 'superseded']]) });
 });
 
 it('a lost job is re-run as often as maxEvictionRetries says', () => {
-  expect(decideRerun([lost], [row(1, 'failure', { reruns: 1 })], 2).rerun).toEqual(alone(1));
+  expect(decideRerun([lost], [row(1, 'failure', { reruns: 1 })], 2, SINCE).rerun).toEqual(alone(1));
 });
 
 it.each([
