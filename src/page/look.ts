@@ -172,10 +172,11 @@ async function look(
   ];
   const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
   const lookedAt = new Date(clock.now()).toISOString();
-  const around = { server: '', namespaces: [], lookedAt, serve: { leader: '', isLate: false }, applications: [] };
+  // The page shows neither the cluster, nor who leads, nor Applications.
+  const unshown = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
   await clock.nextTurn();
   const { details, outline } = explainerOf(sound, plan, atMs, seen);
-  const explanation = withNotCreated({ ...outline(), where: { ...around, broken, statuses } });
+  const explanation = withNotCreated({ ...outline(), where: { ...unshown, lookedAt, broken, statuses } });
   const costMs = cpuMs() - begunMs;
   // Last step: planning follows at once, before the answers are older.
   const deadline = new Deadline(RUNS_MS, clock);

@@ -92,8 +92,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const secrets = await watchSecrets(options.webhookSecretFile);
   const { client, clocks } = open.leaderOptions;
   const openTargets = () => targetBook(open.leaderOptions);
-  const around = { cluster: open.cluster, clocks, kubernetes: client.origin, openTargets };
-  const context = { ...options, ...around, queue, tell, watchSecrets };
+  const seen = { cluster: open.cluster, clocks, kubernetes: client.origin };
+  const context = { ...options, ...seen, openTargets, queue, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
   const looks = options.looksListen && openLookServer({ clock, tell });

@@ -120,11 +120,11 @@ async function readHistories(
 ): Promise<readonly GiteaHistory[]> {
   const { targets } = await findTargets(groups, settings);
   const http = giteaClient(requestOptions(settings));
-  const around = { http, deadline: new Deadline(settings.timeoutMs), versions: new Map(), now: settings.now };
+  const access = { http, deadline: new Deadline(settings.timeoutMs), versions: new Map(), now: settings.now };
   const histories: GiteaHistory[] = [];
   try {
     for (const { url, token, scope, labels } of targets) {
-      const api = new GiteaApi({ ...around, url, token, shelf: new Shelf(MOST_BYTES / targets.length, labels) });
+      const api = new GiteaApi({ ...access, url, token, shelf: new Shelf(MOST_BYTES / targets.length, labels) });
       histories.push({ url, scope, ...(await readScopeHistory(api, scope, question)) });
     }
     return histories;

@@ -100,8 +100,7 @@ export function applicationSeen(json: unknown, applicationName: string, nowMs: n
     return {
       name: applicationName,
       sync,
-      ...(health !== undefined && { health }),
-      ...(errorText !== undefined && { error: errorText }),
+      ...defined({ health, error: errorText }),
       ...(failed && error === undefined && { isSyncFailed: true }),
       ...(notices !== '' && { says: notices }),
       ...lasting,
