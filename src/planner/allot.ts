@@ -67,10 +67,7 @@ interface Allotted {
 /** The same, with the stuck runners whose slots go to waiting jobs. */
 export type Slots = Allotted & { readonly overdue: ReadonlySet<Runner> };
 
-/**
- * Runs the pass over the queue. If pods are stuck, it runs a second pass in which the jobs of those runners come last:
- * only the first pass tells which jobs wait.
- */
+/** Runs the pass over the queue. Where pods are stuck, a second pass puts the jobs of those runners last. */
 export function allotSlots(queue: readonly ReadyJob[], facts: Facts): Slots {
   const allotted = allotInOrder(byRank(queue, new Set(), facts), facts);
   const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts, 0)));

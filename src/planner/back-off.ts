@@ -22,10 +22,7 @@ export function failedOf(made: readonly Runner[], group: Group, nowMs: number): 
   );
 }
 
-/**
- * Returns when the next runner may be tried: at once after the first failure, then after 10 s. The delay doubles with
- * each failure, up to the spawn timeout.
- */
+/** Returns when the next runner may be tried: at once, then after 10 s, then doubled up to the spawn timeout. */
 export function nextTryMs(failed: readonly Runner[], { spawnTimeoutMs }: Group): number {
   const tries = failed.length;
   const waitsMs = tries < 2 ? 0 : Math.min(10_000 * 2 ** (tries - 2), spawnTimeoutMs);

@@ -32,10 +32,7 @@ export function count<K>(sums: Map<K, number>, key: K, amount: number): void {
   sums.set(key, (sums.get(key) ?? 0) + amount);
 }
 
-/**
- * A map by Gitea and by an id that is unique in that Gitea (of a job or a run). Two nested maps: one joined string for
- * each look-up would cost more than the rest of the plan.
- */
+/** A map by Gitea and an id in it. Nested maps: one joined string for each look-up would cost more than the plan. */
 export class ByGitea<V> {
   readonly #byOrigin = new Map<string, Map<number, V>>();
 

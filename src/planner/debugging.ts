@@ -40,10 +40,7 @@ interface Around {
   readonly rowsAreSeen: () => boolean;
 }
 
-/**
- * Returns the hold of a runner whose pod waits after its CI job. Undefined if the pod does not wait, or if nobody
- * knows. `judge.ts` asks first whether the runner works again.
- */
+/** Returns the hold of a runner whose pod waits after its CI job. Undefined: it does not wait, or nobody knows. */
 export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   const { group, live, completed } = traces;
   const { nowMs, hasWorked } = around;

@@ -210,10 +210,7 @@ function skipAtWork(live: LiveJob | undefined): { readonly skip?: true } {
   return isToBePinned ? {} : SKIP;
 }
 
-/**
- * True if the live Job says what is printed. A Job that is held for debugging is then skipped like that of a busy
- * runner: it must never be created again.
- */
+/** True if the live Job says what is printed: one held for debugging is then skipped, like that of a busy runner. */
 function isHoldWritten(runner: Runner): boolean {
   const { endedAtMs, untilMs } = heldUntil(runner);
   return runner.live?.pinned === true && runner.live.endedAtMs === endedAtMs && runner.live.keepUntilMs === untilMs;

@@ -51,10 +51,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence) {
     /** Queued jobs of its scope that were not read. */
     unreadJobsOf: ({ look }: Group) => evidence.looks.get(look)?.unreadJobs ?? 0,
     renamedTo: ({ look }: Group) => evidence.looks.get(look)?.renamedTo,
-    /**
-     * Returns the slots that the cap and the limits have left after runners at work and runners held for debugging.
-     * Each call returns new objects: callers take slots from them.
-     */
+    /** The slots that cap and limits leave beside runners at work and held ones. New objects: callers take from them. */
     openLimits: () => openLimits(slotsTaken),
     nowMs: evidence.nowMs,
   };

@@ -81,10 +81,7 @@ export function freeRunners(runners: readonly Runner[], takenNames: ReadonlySet<
   return runners.filter(({ state, name }) => state === 'free' && !takenNames.has(name)).sort(byReadiness);
 }
 
-/**
- * Returns how long a runner may take: `ms`, doubled for each runner that was given up before it. So a job or index that
- * never gets a working runner starts fewer and fewer of them (docs/adr/0078).
- */
+/** Returns how long a runner may take: `ms`, doubled for each one that was given up before it (docs/adr/0078). */
 export function patienceMs(live: Pick<LiveJob, 'triedBefore'>, ms: number): number {
   return ms * 2 ** (live.triedBefore ?? 0);
 }

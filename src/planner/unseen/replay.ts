@@ -128,10 +128,7 @@ function groupAtWork({ listed: { job, origin } }: PastJob, { facts, groups }: Pa
   return runner?.group.origin === origin && runner.state !== 'foreign' ? groups.get(runner.group) : undefined;
 }
 
-/**
- * Returns the requested runner that took the job: the one with the name of that runner. If that one was given up, it is
- * the one that the job in the name waits for.
- */
+/** Returns the requested runner that took the job: of that name or, if it was given up, for the job in the name. */
 function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): PastRunner | undefined {
   const stay = facts.findRunner(job.runner ?? '')?.madeFor;
   const maker = stay && 'id' in stay ? facts.findJob(origin, stay.id) : undefined;
