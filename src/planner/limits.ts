@@ -15,6 +15,7 @@ import {
   liveJobsOf,
 } from './evidence.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
+import { parseRunnerName } from './names.ts';
 import { fitsPattern } from './patterns.ts';
 import { nameNow, ownerOf } from './repositories.ts';
 import { isAtWork, type Runner, type Runners } from './runners.ts';
@@ -237,19 +238,28 @@ function sharersOf(
   jobs: readonly ListedJob[],
 ): ReadonlyMap<string, readonly Sharer[]> {
   const sharersByKey = new Map<string, Sharer[]>();
-  const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
+  const jobOf = new Map(jobs.map(({ job }) => [job.runner, job]));
   const groupsOf = memo((key: string) => groups.filter(({ limits = [] }) => limits.some((limit) => limit.key === key)));
-  const note = (limit: Limit, live: LiveJob, weight: number, isOurs: boolean): void => {
-    const isFree = !live.pinned && !claimed.has(live.name);
+  const jobOfId = new Map(jobs.map(({ job, origin }) => [`${origin} ${job.id}`, job]));
+  /** A Job has the repository's name from before a rename, its CI job the current one. */
+  const withName = (live: LiveJob): LiveJob => {
+    const madeFor = parseRunnerName(live.name)?.madeFor;
+    const job = jobOf.get(live.name) ?? (madeFor && 'id' in madeFor && jobOfId.get(`${live.giteaUrl} ${madeFor.id}`));
+    return job ? { ...live, repository: job.repository } : live;
+  };
+  const note = (limit: Limit, live: LiveJob, group: Group, weight: number, isOurs: boolean): void => {
+    const isFree = !live.pinned && !jobOf.has(live.name);
     const patienceMs = Math.max(...groupsOf(limit.key).map(({ spawnTimeoutMs }) => spawnTimeoutMs));
     if (isFree && evidence.nowMs >= comesUntilMs(live, patienceMs)) return;
-    addTo(sharersByKey, keyFor(limit, live.repository), { live, weight, isFree, isOurs });
+    const repositoryNow = live.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
+    addTo(sharersByKey, keyFor(limit, repositoryNow ?? live.repository), { live, weight, isFree, isOurs });
   };
   const foreignRunners = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
-  for (const live of foreignRunners)
-    for (const limit of (live.limits ?? []).flatMap((name) => limitByName.get(name) ?? []))
-      if (groupsOf(limit.key).some((group) => isSharedWith(group, live, evidence)))
-        note(limit, live, Math.min(live.weight ?? 1, limit.most), false);
+  for (const live of foreignRunners.map(withName))
+    for (const limit of (live.limits ?? []).flatMap((name) => limitByName.get(name) ?? [])) {
+      const group = groupsOf(limit.key).find((each) => isSharedWith(each, live, evidence));
+      if (group) note(limit, live, group, Math.min(live.weight ?? 1, limit.most), false);
+    }
   if (sharersByKey.size === 0) return sharersByKey;
   const free = [...byGroup.values()].flatMap(({ runners }) => runners.filter(({ state }) => state === 'free'));
   for (const {
@@ -257,7 +267,8 @@ function sharersOf(
     live,
     group: { limits = [] },
   } of free)
-    if (live) for (const limit of limits) note(limit, live, Math.max(weightOf(group), live.weight ?? 1), true);
+    if (live)
+      for (const limit of limits) note(limit, withName(live), group, Math.max(weightOf(group), live.weight ?? 1), true);
   return sharersByKey;
 }
 

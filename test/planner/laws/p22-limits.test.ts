@@ -152,6 +152,26 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
       expect(served([one], [job(1), running(9, 'claimed', { labels: ['other'] })], liveJobs)).toEqual(ids);
     });
 
+    it.each<[string, Partial<LiveJob>, Parameters<typeof running>[2], string | undefined]>([
+      ['its scope is renamed', {}, undefined, 'acme2'],
+      ['the spec has the new name of the scope already', { pinned: true }, undefined, undefined],
+      ['its repository is renamed while it works', { pinned: true }, { repository: 'acme/site' }, 'acme'],
+      ['its repository is renamed while it starts', {}, { repository: 'acme/site' }, 'acme'],
+    ])('the plan counts a runner of another Application when %s', (_, over, { repository } = {}, renamedTo) => {
+      const now = repository ?? 'acme2/web';
+      const name = named(group({ name: 'other' }), 9);
+      const other = live(name, over.pinned ? 'running' : 'starting', { ...theirs, repository: 'acme/web', ...over });
+      const work = over.pinned ? running(9, name, { repository: now }) : job(9, { repository: now, labels: ['other'] });
+      for (const per of [undefined, 'repository', 'organization'] as const) {
+        const limits = [{ key: 'gpus', name: 'gpus', most: 1, ...(per && { per }) }];
+        const groups = [group({ covers: renamedTo === undefined ? 'acme2' : 'acme', limits })];
+        const look = { jobs: [work, job(1, { repository: now })], runners: [], ...(renamedTo && { renamedTo }) };
+        const liveJobs = [other];
+
+        expect(planScene({ groups, application: 'mine', liveJobs, looks: { acme: look } }).verdicts[1]).toBe('limit');
+      }
+    });
+
     it('the plan keeps the older of the two although a job that has no runner waits before it', () => {
       const liveJobs = [live(named(one, 2), 'starting'), light(younger)];
       const groups = withMost(1);
