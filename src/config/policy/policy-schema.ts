@@ -71,7 +71,7 @@ const OF_APPLICATION = {
     checked((text) => {
       const normal = normalRepository(text);
       if (normal === undefined) return 'must be the URL of a git repository, e.g. https://gitea.example.com/ops/*';
-      return normal.split('/', 3).at(2)?.includes('**') ? 'must not have ** in its host' : undefined;
+      return normal.split('/').at(2)?.includes('**') ? 'must not have ** in its host' : undefined;
     }),
     'Git repositories whose Applications may have runners. `.git` at the end and the two spellings of ssh make no difference. An offline check may skip it.',
   ),
@@ -90,7 +90,7 @@ const OF_GROUP = {
     'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
   ),
   registries: list(
-    checked((text) => (isRegistryPattern(text) && text === text.toLowerCase() ? undefined : HOST_RULE)),
+    checked((text) => (isRegistryPattern(text) ? undefined : HOST_RULE)),
     'Registries that images of pods may come from. Applies in addition to `images`.',
   ),
   securityProfile: field(
