@@ -16,7 +16,7 @@ import { keepOnly, keyText } from '../shared/keys.ts';
 import type { Tell } from './planning/events.ts';
 import type { AppVerdict, WakeFacts } from './planning/reconcile.ts';
 import type { KeyQueue, Retry, Turn, WorkQueue } from './queue/work-queue.ts';
-import { applicationOfGroup, type LiveGroup, refOf, siblingsOf } from './seen/live.ts';
+import { applicationOfGroup, isListed, type Listing, type LiveGroup, refOf, siblingsOf } from './seen/live.ts';
 import { ANSWER_MS, recordSteps, type WakeResult, type WakeStep, type WakeTarget, wake } from './waking/wake.ts';
 import * as wakeState from './waking/wake-state.ts';
 
@@ -42,6 +42,7 @@ interface Managed {
   printed: ReadonlySet<string>;
   /** True if Argo CD has confirmed that the Application manages one of these groups. */
   isProven: boolean;
+  listing?: Listing | undefined;
   /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
   mustBeAsked: boolean;
 }
@@ -96,7 +97,7 @@ export class Applications {
   }
 
   get wakes(): ReadonlyMap<string, WakeFacts> {
-    return new Map([...this.#apps].map(([key, { printed, state }]) => [key, { printed, state }]));
+    return new Map([...this.#apps].map(([key, { listing, printed, state }]) => [key, { listing, printed, state }]));
   }
 
   /** Replaces the set of existing Applications, with their groups. Groups without an Application have the key ''. */
@@ -104,12 +105,13 @@ export class Applications {
     const wanted = new Map<string, Pick<Managed, 'ref' | 'groups' | 'head' | 'lane'>>();
     for (const [key, members] of byApp) {
       if (key === '') continue;
-      const [first] = members;
+      const counting = members.filter((member) => isListed(member, this.#apps.get(key)?.listing));
+      const [first = members[0]] = counting;
       const ref = first && applicationOfGroup(first);
       if (!ref) throw new Error(`no Application behind ${key}`);
       const lane = first.object.metadata.namespace;
       wanted.set(key, { ref, groups: members.map(({ object }) => refOf(object.metadata)), lane });
-      for (const sibling of siblingsOf(members, key))
+      for (const sibling of siblingsOf(counting, key))
         wanted.set(sibling.key, { ref: sibling.ref, groups: [shardRef(sibling.shard)], head: key, lane });
     }
     keepOnly(this.#apps, wanted);
@@ -118,6 +120,7 @@ export class Applications {
     for (const [key, app] of wanted) {
       const before = this.#apps.get(key);
       if (before) {
+        this.#askForNew(key, before, app.groups);
         [before.groups, before.lane] = [app.groups, app.lane];
         continue;
       }
@@ -125,6 +128,14 @@ export class Applications {
       this.#apps.set(key, { ...app, ...unasked });
       this.#asks.add(key);
     }
+  }
+
+  /** A commit may have brought a group since Argo CD was asked. Each is asked for once at once, then every minute. */
+  #askForNew(key: string, app: Managed, groups: readonly ObjectRef[]): void {
+    const known = new Set([...app.groups.map(keyText), ...(app.listing?.keys() ?? [])]);
+    if (!app.listing || groups.every((group) => known.has(keyText(group)))) return;
+    app.mustBeAsked = true;
+    this.#asks.add(key);
   }
 
   follow(
@@ -236,10 +247,12 @@ export class Applications {
   }
 }
 
-/** Stores which Jobs Argo CD has printed. Returns true if one of our Jobs is out of sync. */
-function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
+/** Stores which Jobs and RunnerGroups Argo CD says are printed. Returns true if one of our Jobs is out of sync. */
+function note(app: Managed, { errors, groups, jobs, manages, sync }: AppState): boolean {
   app.isProven = app.groups.some(manages);
   if (sync === 'Unknown' || !app.isProven || errors.some(({ stops }) => stops)) return false;
+  const none = app.groups.map((group) => [keyText(group), false] as const);
+  app.listing = groups && new Map([...none, ...groups.map((group) => [group, true] as const)]);
   const ours = jobs.filter(({ name }) => parseRunnerName(name) !== undefined);
   app.printed = new Set(ours.map(keyText));
   return ours.some(({ outOfSync }) => outOfSync);

@@ -96,6 +96,11 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       'annotations: {argocd.argoproj.io/hook: PreSync}',
       /metadata\.annotations\["argocd\.argoproj\.io\/hook"\]: /,
     ],
+    [
+      'an annotation of ours',
+      'annotations: {gitea.bpg.pw/shards: "100"}',
+      /metadata\.annotations\["gitea\.bpg\.pw\/shards"\]: /,
+    ],
   ])('a group whose object has %s keeps its Jobs, and its object is printed without that', async (_, metadata, why) => {
     const { env, folder } = await stage();
     const file = join(folder, 'bad.yaml');

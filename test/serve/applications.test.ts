@@ -430,6 +430,39 @@ it('kept Applications are woken for the groups that they have now, one of which 
   expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
 });
 
+describe('the groups that Argo CD lists (law V213)', () => {
+  const open = async (argocd: Argo) => {
+    argocd.shown = appState({ groups: ['runners/ci'] });
+    const { apps, clock } = await start(argocd);
+    return async (...names: readonly string[]) => {
+      apps.keep(new Map([[KEY, names.map((name) => managedBy('runners', 'runners', name))]]));
+      await clock.pass(0);
+      return [argocd.asked.length, ...(apps.wakes.get(KEY)?.listing ?? [])].join(' ');
+    };
+  };
+
+  it('are asked for at once, and once, when there is a new one', async () => {
+    const argocd = new Argo();
+    const keep = await open(argocd);
+    expect(await keep('ci')).toBe('1 runners/ci,true');
+
+    argocd.shown = appState({ groups: ['runners/ci', 'runners/new'] });
+    expect(await keep('ci', 'forged')).toBe('2 runners/ci,true runners/forged,false runners/new,true');
+    expect(await keep('ci', 'forged', 'new')).toBe('2 runners/ci,true runners/forged,false runners/new,true');
+  });
+
+  it.each<[string, Partial<AppState>]>([
+    ['is in error', { errors: [KEPT_ERROR] }],
+    ['is not compared', { sync: 'Unknown' }],
+  ])('stay as they were while the Application %s', async (_, over) => {
+    const argocd = new Argo();
+    const keep = await open(argocd);
+    argocd.shown = appState({ groups: [], ...over });
+
+    expect(await keep('ci', 'new')).toMatch(/^[2-9] runners\/ci,true$/);
+  });
+});
+
 it('kept Applications are none without an Application', async () => {
   const { apps } = openApplications(new Argo(), new VirtualClock());
   apps.keep(new Map([['', [managedBy('runners')]]]));

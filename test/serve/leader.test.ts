@@ -3,6 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { ServerClocks } from '../../src/clients/http/server-clocks.ts';
 import { type LeaderOptions, startLeader } from '../../src/serve/leader.ts';
 import { systemClock } from '../../src/shared/clock.ts';
+import { managedGroup } from './managed-group.ts';
 import { startRig, until } from './rig.ts';
 
 // Without the tick.
@@ -80,6 +81,29 @@ it('a leader asks Argo CD for another shard as soon as there is one more', async
   rig.annotate({ 'argocd.argoproj.io/tracking-id': tracking, 'gitea.bpg.pw/shards': '3' });
 
   await until('the third one is asked for', () => asked('runners-2'));
+});
+
+it('a leader starts runners for an Application that a group of others names, and reads of it in that group (law V212)', async () => {
+  const rig = await startRig();
+  const { metadata, ...more } = managedGroup(rig.simulator.url, {
+    labels: ['linux:host'],
+    limits: [{ name: 'a', max: 1 }],
+  });
+  const annotations = {
+    'argocd.argoproj.io/tracking-id': 'runners:gitea.bpg.pw/RunnerGroup:team-b/evil',
+    'gitea.bpg.pw/shards': '100',
+  };
+  rig.cluster.put('runnergroups', {
+    ...more,
+    metadata: { ...metadata, namespace: 'team-b', name: 'evil', annotations },
+  });
+  await rig.start({ pollMs: 600_000, namespaces: ['runners', 'team-b'] });
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+
+  await until('a Job', () => rig.cluster.all('jobs').length === 1);
+  const foreign = () => JSON.stringify(rig.cluster.all('runnergroups')).match(/"ForeignApplication"/g);
+  await until('the status of the other group says so', () => foreign()?.length === 2);
+  expect(rig.conditions()['ArgoCDSynced']).toBe('True Synced');
 });
 
 it('a leader starts nothing for a group that is suspended by annotation, and says since when', async () => {

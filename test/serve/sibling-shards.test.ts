@@ -1,4 +1,4 @@
-/** Laws V173 and V174 (docs/spec.md): shards are woken one by one, and no stranger is. In virtual time. */
+/** Laws V173, V174 and V212 (docs/spec.md): shards are woken one by one, and no stranger is. In virtual time. */
 import { expect, it } from 'vitest';
 import { type AppState, readApplication } from '../../src/clients/argocd/app-state.ts';
 import type { ApplicationRef } from '../../src/clients/argocd/application.ts';
@@ -49,13 +49,20 @@ async function scene(over: Readonly<Record<string, AppState>> = {}) {
     const annotations = { ...object.metadata.annotations, [SHARDS]: shards };
     apps.keep(new Map([[keyOf('runners-0'), [{ ...of, object: { metadata: { ...metadata, annotations } } }]]]));
   };
+  const forge = () => {
+    const forged = managedBy('runners-0', 'team-b', 'evil');
+    const annotations = { ...forged.object.metadata.annotations, [SHARDS]: '9' };
+    const evil = { ...forged, object: { metadata: { ...forged.object.metadata, annotations } } };
+    apps.keep(new Map([[keyOf('runners-0'), [{ ...of, object }, evil]]]));
+  };
   const want = async (name: string) => {
     const difference = { ...NO_DIFFERENCE, missing: ['runners/ci-8-1-0123abcd'] };
     apps.follow(keyOf(name), { planning: PLANNED, difference, settled: true });
     await clock.pass(100);
   };
   keep();
-  return { apps, asked, keep, want };
+  await clock.pass(0);
+  return { apps, asked, forge, keep, want };
 }
 
 it('no shard is woken but the one whose part differs', async () => {
@@ -83,6 +90,13 @@ it('no shard is woken for a RunnerGroup that shard 0 does not manage', async () 
 
   expect(asked).toEqual([]);
   expect(apps.wakes.get(keyOf('runners-2'))?.state.last).toEqual({ is: 'foreign' });
+});
+
+it('no shard exists because of a group that shard 0 does not print (law V212)', async () => {
+  const { apps, forge } = await scene();
+  forge();
+
+  expect([...apps.wakes.keys()]).toEqual(['runners-0', 'runners-1', 'runners-2'].map(keyOf));
 });
 
 it('a shard that is no more is forgotten', async () => {

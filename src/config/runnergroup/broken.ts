@@ -5,7 +5,7 @@
  */
 import type { Failure } from '../../shared/failure.ts';
 import type { Texts } from '../../shared/marks.ts';
-import { API_VERSION, KIND } from '../../shared/marks.ts';
+import { API_VERSION, KIND, SHARDS } from '../../shared/marks.ts';
 import { cut, firstLines } from '../../shared/printable.ts';
 import { Metadata } from './group-schema.ts';
 import { isMapping } from './paths.ts';
@@ -38,10 +38,19 @@ const SHOWN = 3;
 const LONGEST = 1_000;
 
 /** A problem at such a path leaves the group unknown. Other metadata does not: `brokenGroup` drops it. */
-const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|helm)\.)/;
+const OF_IDENTITY =
+  /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|gitea|helm)\.)/;
+
+/** Annotations that only this program writes, and into the cluster only. */
+export const OWN_ANNOTATIONS: readonly string[] = [PROBLEM, PROBLEM_REASON, SHARDS];
 
 /** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */
-export const FORBIDDEN_ANNOTATION = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
+const OF_SYNCS = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
+
+/** True for an annotation that no file of a group may have. */
+export function isForbiddenAnnotation(key: string): boolean {
+  return OWN_ANNOTATIONS.includes(key) || OF_SYNCS.test(key);
+}
 
 /** Returns the group with these problems. Undefined if its metadata is wrong: nobody knows which group it is. */
 export function brokenGroup(
@@ -53,7 +62,7 @@ export function brokenGroup(
   const metadata = Metadata.safeParse(isMapping(value) ? value['metadata'] : undefined);
   if (!metadata.success || problems.some(({ path }) => OF_IDENTITY.test(path))) return undefined;
   const { name, namespace = defaultNamespace, labels, annotations: annotationTexts } = metadata.data;
-  const allowed = Object.entries(annotationTexts ?? {}).filter(([key]) => !FORBIDDEN_ANNOTATION.test(key));
+  const allowed = Object.entries(annotationTexts ?? {}).filter(([key]) => !isForbiddenAnnotation(key));
   const annotations = annotationTexts && Object.fromEntries(allowed);
   return { namespace, name, place, labels, annotations, problems };
 }

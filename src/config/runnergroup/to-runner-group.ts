@@ -1,6 +1,6 @@
 /** Converts a document with a RunnerGroup to its normal form, or returns all its faults. */
 import * as z from 'zod';
-import { FORBIDDEN_ANNOTATION, PROBLEM, PROBLEM_REASON, SILENT_SPEC } from './broken.ts';
+import { isForbiddenAnnotation, OWN_ANNOTATIONS, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import {
   type FieldProblem,
@@ -88,10 +88,6 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
   if (hasNone && !Metadata.shape.namespace.safeParse(defaultNamespace).success) {
     problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
-  for (const name of [PROBLEM, PROBLEM_REASON]) {
-    const path = ['metadata', 'annotations', name];
-    if (valueAt(value, path) !== undefined) problems.push({ path, message: OF_OURS, code: 'GR-INPUT-05' });
-  }
   problems.push(...forbiddenMetadata(value));
   const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : undefined;
   problems.push(...(ruled?.problems ?? []));
@@ -125,17 +121,17 @@ function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
   return Object.fromEntries(commonFields) as Omit<WrittenSpec, SpellingField>;
 }
 
-/** Finds metadata that would stop or delay every sync of the group's Application (ADR 58). */
+/** Finds metadata that would stop or delay every sync of the group's Application (ADR 58), or that is ours (law V214). */
 function forbiddenMetadata(value: unknown): readonly FieldProblem[] {
   const metadata = valueAt(value, ['metadata']);
   if (!isMapping(metadata)) return [];
   const { annotations, finalizers, ownerReferences } = metadata;
   const isSet = (list: unknown = []) => list !== null && !(Array.isArray(list) && list.length === 0);
-  const notes = isMapping(annotations) ? Object.keys(annotations).filter((key) => FORBIDDEN_ANNOTATION.test(key)) : [];
+  const notes = isMapping(annotations) ? Object.keys(annotations).filter(isForbiddenAnnotation) : [];
   return [
     ...(isSet(finalizers) ? [{ path: ['finalizers'], message: NO_FINALIZERS }] : []),
     ...(isSet(ownerReferences) ? [{ path: ['ownerReferences'], message: NO_OWNER }] : []),
-    ...notes.map((key) => ({ path: ['annotations', key], message: NO_HOOK })),
+    ...notes.map((key) => ({ path: ['annotations', key], message: OWN_ANNOTATIONS.includes(key) ? OF_OURS : NO_HOOK })),
   ].map(({ path, message }) => ({ path: ['metadata', ...path], message, code: 'GR-INPUT-05' }));
 }
 

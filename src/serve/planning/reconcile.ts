@@ -28,6 +28,8 @@ import { TRACKING_ID, timeText } from '../../shared/marks.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from '../seen/difference.ts';
 import {
   type ClusterSnapshot,
+  isListed,
+  type Listing,
   type LiveGroup,
   type LiveRunner,
   NO_RUNNERS,
@@ -66,6 +68,7 @@ export interface WakeFacts {
   readonly state: WakeState;
   /** Keys of our Jobs in Argo CD's copy of the output. */
   readonly printed: ReadonlySet<string>;
+  readonly listing?: Listing | undefined;
 }
 
 export interface AppVerdict {
@@ -97,6 +100,8 @@ export const TICK_MS = 5_000;
 /** How long a verdict holds without a job and a runner, ms. Then only `lastCheckTime` depends on the time. */
 const QUIET_MS = 30_000;
 const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
+const NOT_ASKED: GroupFacts['argocd'] = { is: 'managed', differsForMs: 0 };
+const FOREIGN: GroupFacts['argocd'] = { ...NOT_ASKED, last: { is: 'foreign' } };
 
 const templateHashOf = oncePerObject(ownTemplateHash);
 /** A watch tells of a change well within this time. */
@@ -155,17 +160,21 @@ export function judgeApplication(
 ): AppVerdict {
   const { nowMs, snapshot } = input;
   const isManaged = application !== '';
-  const shards = [application, ...siblingsOf(groups, application).map(({ key }) => key)].map((key) => {
+  const { listing } = (isManaged && input.wakes.get(application)) || UNKNOWN;
+  const counting = groups.filter((group) => isListed(group, listing));
+  const shards = [application, ...siblingsOf(counting, application).map(({ key }) => key)].map((key) => {
     const wake = (isManaged && input.wakes.get(key)) || UNKNOWN;
     return { key, wake, live: snapshot.runnersOfApp.get(key) ?? NO_RUNNERS };
   });
   const live = shards.flatMap((shard) => shard.live);
-  const members = groups.map((group) => memberOf(input, group));
+  const all = groups.map((group) => memberOf(input, group));
+  const members = all.filter(({ live }) => isListed(live, listing));
   const foreignRunners = printedElsewhere(input, members);
   const inputs = [
+    listing,
     ...shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]),
     // An observation is new with each look, what it has seen is often the same object.
-    ...members.flatMap(({ observation, ...rest }) => [observation?.look, observation?.failure, ...Object.values(rest)]),
+    ...all.flatMap(({ observation, ...rest }) => [observation?.look, observation?.failure, ...Object.values(rest)]),
     ...foreignRunners,
   ];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
@@ -176,7 +185,7 @@ export function judgeApplication(
     const ofShard = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
     const isPlanned = isManaged && planning.is === 'planned';
     const difference = isPlanned ? differenceOf(ofShard, shard.live, planning.atMs, shard.wake.printed) : NO_DIFFERENCE;
-    const starts = isPlanned && troubleOf(shard.wake.state) === undefined ? startsOf(ofShard, groups, live) : [];
+    const starts = isPlanned && troubleOf(shard.wake.state) === undefined ? startsOf(ofShard, counting, live) : [];
     return { ...shard, difference, differing: differingByGroup(difference, runners, shard.live), starts };
   });
   const [{ difference } = { difference: NO_DIFFERENCE }, ...siblings] = parts;
@@ -191,13 +200,17 @@ export function judgeApplication(
     siblings: new Map(siblings.map((part) => [part.key, part.difference])),
     settled: members.every((member) => isSettled(member, snapshot)),
     clockWarnings: (planning.is === 'planned' && planning.clockWarnings) || [],
-    groups: members.map((member) => {
-      const facts = factsOf(member, planning, argocdOf(member.live), nowMs);
-      return { live: member.live, runners: member.runners, facts };
+    groups: all.map((member) => {
+      const { live: group, runners: own } = member;
+      const unlisted = listing?.get(group.key) === false ? FOREIGN : NOT_ASKED;
+      const facts = isListed(group, listing)
+        ? factsOf(member, planning, argocdOf(group), nowMs)
+        : factsOf(member, { is: 'waiting' }, unlisted, nowMs);
+      return { live: group, runners: own, facts };
     }),
     starts: parts.flatMap((part) => part.starts),
     inputs,
-    untilMs: nowMs + (isQuiet(planning, groups) ? QUIET_MS : TICK_MS),
+    untilMs: nowMs + (isQuiet(planning, counting) ? QUIET_MS : TICK_MS),
   };
 }
 

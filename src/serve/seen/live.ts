@@ -61,8 +61,21 @@ export function applicationOfGroup({ object: { metadata } }: LiveGroup): Applica
   return applicationOf(metadata.annotations?.[TRACKING_ID], refOf(metadata));
 }
 
+/** Whether the Application prints a group, by its key, as Argo CD has said last. */
+export type Listing = ReadonlyMap<string, boolean>;
+
+/**
+ * True if the group counts for others of its Application: everybody can write the annotation that names one (law V212).
+ * @param listing undefined: Argo CD has not said anything yet, so all count.
+ */
+export function isListed({ key }: LiveGroup, listing: Listing | undefined): boolean {
+  return !listing || listing.get(key) === true;
+}
+
 /** Returns how many Applications print these groups, as shard 0 writes it on them. Undefined: one alone. */
 export function shardsOf(groups: readonly LiveGroup[]): number | undefined {
+  const [first] = groups;
+  if (!first || !applicationOfGroup(first)?.name.endsWith('-0')) return undefined;
   const counts = groups.flatMap(({ object: { metadata } }) => shardCount(metadata.annotations) ?? []);
   return counts.length > 0 ? Math.max(...counts) : undefined;
 }

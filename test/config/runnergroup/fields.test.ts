@@ -533,6 +533,16 @@ test('metadata that changes the sync of the whole Application is refused, and wh
   ]);
 });
 
+test.each(['problem', 'problem-reason', 'shards'])(
+  'annotation %s, which serve believes, is in no file (law V214)',
+  async (name) => {
+    const key = `gitea.bpg.pw/${name}`;
+    expect(await complaintsOf({}, { annotations: { [key]: '2' } })).toEqual([
+      `metadata.annotations["${key}"]: is written by gitea-runners into the cluster only: remove it [GR-INPUT-05]`,
+    ]);
+  },
+);
+
 test('metadata of every kind that a server adds is left alone', async () => {
   const extra = Object.keys(Metadata.shape).filter(
     (name) => !['name', 'namespace', 'labels', 'annotations', 'finalizers', 'ownerReferences'].includes(name),

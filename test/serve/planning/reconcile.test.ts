@@ -16,7 +16,7 @@ import { NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
 import { type LiveGroup, type LiveRunner, type Observation, snapshot } from '../../../src/serve/seen/live.ts';
 import { NEVER_WOKEN, type WakeOutcome } from '../../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { SUSPENDED, TRACKING_ID } from '../../../src/shared/marks.ts';
+import { SHARDS, SUSPENDED, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { job, live, NOW, ORIGIN } from '../../support/scenario.ts';
 
@@ -119,6 +119,64 @@ function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
   if (!verdict || others.length > 0) throw new Error(`${verdicts.size} verdicts`);
   return verdict;
 }
+
+describe('a group that names an Application which does not print it (law V212)', () => {
+  const limits = (max: number) => ({ limits: [{ name: 'db', max }] });
+  const victim = { ...liveGroup('ci', 'runners-0'), group: runnerGroup({ name: 'ci', ...limits(5) }) };
+  const evil = liveGroup('evil', 'runners-0');
+  const { group: _, ...broken } = evil;
+  const { metadata } = evil.object;
+  const sharded = { metadata: { ...metadata, annotations: { ...metadata.annotations, [SHARDS]: '100' } } };
+  const queue = seen({ ...IDLE, jobs: [1, 2, 3, 4, 5].map((id) => job(id)) });
+  const listed = (...answer: readonly (readonly [string, boolean])[]) =>
+    new Map([['argocd/runners-0', { state: NEVER_WOKEN, printed: new Set<string>(), listing: new Map(answer) }]]);
+  const VICTIM_ONLY = listed(['runners/ci', true], ['runners/evil', false]);
+  const judged = (other: SeenGroup, wakes: ReconcileInput['wakes']) =>
+    only(play(sceneOf([{ live: victim, observation: queue }, other], { wakes })));
+
+  it.each<[string, SeenGroup]>([
+    ['has an annotation of shards', { live: { ...evil, object: sharded }, observation: queue }],
+    ['is invalid, too', { live: { ...broken, object: sharded, problem: 'spec.org is missing' } }],
+    [
+      'has the same limit',
+      { live: { ...evil, group: runnerGroup({ name: 'evil', ...limits(1) }) }, observation: queue },
+    ],
+    ['was not looked at yet', { live: evil }],
+  ])('does not count for the others if it %s', (_name, other) => {
+    const { difference, groups, siblings } = judged(other, VICTIM_ONLY);
+    expect([difference.missing.length, siblings.size]).toEqual([5, 0]);
+    expect(groups.map(({ facts }) => facts.argocd)).toEqual([
+      { is: 'managed', differsForMs: 0 },
+      { is: 'managed', differsForMs: 0, last: { is: 'foreign' } },
+    ]);
+    expect(readyIn(judged(other, VICTIM_ONLY))[1]).toBe(false);
+  });
+
+  it('counts until Argo CD has said what it prints, and if it prints the group', () => {
+    const other = { live: { ...evil, object: sharded }, observation: queue };
+    expect(judged(other, new Map()).siblings.size).toBe(99);
+    expect(judged(other, listed(['runners/ci', true], ['runners/evil', true])).siblings.size).toBe(99);
+  });
+
+  it('neither counts nor is foreign while Argo CD is asked for it (law V213)', () => {
+    const verdict = judged({ live: { ...evil, object: sharded }, observation: queue }, listed(['runners/ci', true]));
+
+    expect([verdict.difference.missing.length, verdict.siblings.size]).toEqual([5, 0]);
+    expect(verdict.groups[1]?.facts).toMatchObject({ argocd: { is: 'managed', differsForMs: 0 } });
+    expect(verdict.groups[1]?.facts.argocd).not.toHaveProperty('last');
+  });
+
+  it('shows Argo CD and its plan to the groups of others only', () => {
+    const state = { ...NEVER_WOKEN, last: { is: 'error', message: 'secret of ci' } } as const;
+    const [[key, facts] = ['', undefined]] = VICTIM_ONLY;
+    const wakes = new Map(facts && [[key, { ...facts, state }]]);
+    const [own, foreign] = judged({ live: evil, observation: seen(IDLE) }, wakes).groups.map((of) =>
+      JSON.stringify(of.facts),
+    );
+    expect(own).toContain('secret of ci');
+    expect(foreign).not.toContain('secret of ci');
+  });
+});
 
 describe('a verdict', () => {
   const ci = liveGroup('ci');

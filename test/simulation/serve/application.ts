@@ -18,6 +18,7 @@ import type { Deadline } from '../../../src/clients/http/request.ts';
 import { jobAnnotations } from '../../../src/plan/output-of-plan.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
 import { Failure } from '../../../src/shared/failure.ts';
+import { keyText } from '../../../src/shared/keys.ts';
 import { COMPARE_OPTIONS, IGNORE_EXTRANEOUS, isPinned, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
 import type { GiteaServer } from './gitea.ts';
 import { groupObject, jobObject, liveRunners, type Printed, planOf, printedBy, specOf } from './groups.ts';
@@ -296,6 +297,8 @@ export class Application {
       reconciledAtMs: this.#reconciledMs,
       refreshPending: this.#annotation !== undefined,
       manages: (object) => managed.has(objectKey(object)),
+      // The others wait to be pruned.
+      ...(managed.size > 0 && { groups: (output?.groups ?? []).map(({ name }) => keyText(groupRef(name))) }),
       jobs,
     };
   }
