@@ -37,7 +37,7 @@ import {
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, type RunnerNamer, runnerNamer } from './names.ts';
 import { nameNow } from './repositories.ts';
 import { type GroupRunners, patienceMs, type Runner, type RunnerState } from './runners.ts';
-import { isOfOtherScope, type RunnerTraces } from './traces.ts';
+import { isOfOtherScope, type RunnerTraces, sizesKey } from './traces.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
 export const PENDING_TIMEOUTS = 12;
@@ -81,11 +81,6 @@ export function judgeRunners(
     const context = { group, nameOf, nowMs, cluster, look, giteaWasUp, ofGroup, findJob };
     return { group, nameOf, runners: ofThisSize.map((each) => judge(each, context)) };
   });
-}
-
-/** Returns one key for all sizes of a RunnerGroup. */
-function sizesKey({ namespace, name }: Group): string {
-  return `${namespace}/${name}`;
 }
 
 function judge(traces: RunnerTraces, context: Context): Runner {
@@ -211,7 +206,7 @@ function rowsAreKnown(traces: RunnerTraces, { look }: Context): boolean {
  */
 function runnersAtWork(traces: RunnerTraces, context: Context): number {
   const { runs, rowIds } = traces;
-  return Math.max(1, rowsAreKnown(traces, context) ? Math.min(runs, rowIds.length) : runs);
+  return Math.max(1, rowsAreKnown(traces, context) ? Math.min(runs, rowIds.size) : runs);
 }
 
 /** The state of a runner of which Kubernetes shows a Job and Gitea nothing. */

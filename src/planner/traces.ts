@@ -1,4 +1,5 @@
 /** Gathers the evidence about each runner of ours for `judge.ts`: CI jobs that name it, its row, its Job. */
+import { addTo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
 import {
   type Evidence,
@@ -28,11 +29,11 @@ export interface RunnerTraces {
   /** True if a row of the runner is in the list of its group's own scope. */
   readonly isListedHere: boolean;
   /** Ids of all rows of its name: names are not unique in Gitea. */
-  readonly rowIds: readonly number[];
+  readonly rowIds: ReadonlySet<number>;
   readonly live: LiveJob | undefined;
 }
 
-type OpenTraces = { -readonly [K in keyof RunnerTraces]: RunnerTraces[K] };
+type OpenTraces = { -readonly [K in keyof RunnerTraces]: RunnerTraces[K] } & { readonly rowIds: Set<number> };
 
 /**
  * The traces of all runners, by group, in the order of the groups.
@@ -61,7 +62,7 @@ export function gatherTraces(
     const group = findSize(foundGroup, name);
     const { madeFor } = parts;
     const nothing = { running: undefined, completed: undefined, row: undefined, live: undefined };
-    const first: OpenTraces = { name, group, madeFor, runs: 0, isListedHere: false, rowIds: [], ...nothing };
+    const first: OpenTraces = { name, group, madeFor, runs: 0, isListedHere: false, rowIds: new Set(), ...nothing };
     byName.set(name, first);
     byGroup.get(group)?.push(first);
     return first;
@@ -95,8 +96,9 @@ function sizeFinder(
   evidence: Evidence,
   jobs: readonly ListedJob[],
 ): (found: Group, name: string) => Group {
-  const sizes = groups.filter(({ size }) => size !== undefined);
-  if (sizes.length === 0) return (found) => found;
+  const sizesOf = new Map<string, Group[]>();
+  for (const group of groups) if (group.size !== undefined) addTo(sizesOf, sizesKey(group), group);
+  if (sizesOf.size === 0) return (found) => found;
   const sizeOf = new Map<string, readonly string[]>();
   // The runner's Job may be gone, and the row of a bound runner is not always read.
   for (const { job } of jobs) if (job.runner !== undefined) sizeOf.set(job.runner, job.labels);
@@ -104,10 +106,13 @@ function sizeFinder(
   for (const { name, size } of liveJobsOf(evidence)) sizeOf.set(name, size === undefined ? [] : [size]);
   return (group, name) => {
     const marks = sizeOf.get(name) ?? [];
-    const isOne = ({ namespace, name, size = '' }: Group): boolean =>
-      namespace === group.namespace && name === group.name && marks.includes(size);
-    return sizes.find(isOne) ?? group;
+    return sizesOf.get(sizesKey(group))?.find(({ size = '' }) => marks.includes(size)) ?? group;
   };
+}
+
+/** Returns one key for all sizes of a RunnerGroup. */
+export function sizesKey({ namespace, name }: GroupKey): string {
+  return `${namespace}/${name}`;
 }
 
 /**
@@ -160,7 +165,7 @@ function noteJob(traces: OpenTraces, job: Job): void {
 /** Two looks may show the same row. */
 function noteRow(traces: OpenTraces, row: RegisteredRunner, look: string): void {
   if (look === traces.group.look) traces.isListedHere = true;
-  if (!traces.rowIds.includes(row.id)) traces.rowIds = [...traces.rowIds, row.id];
+  traces.rowIds.add(row.id);
   traces.row = strongerRow(traces.row, row);
 }
 

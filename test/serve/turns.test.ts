@@ -15,7 +15,7 @@ import { once } from '../../src/shared/once.ts';
 import { EndedJobs } from '../../src/tasks/notify/job-ends.ts';
 import { wordsFor } from '../../src/tasks/waits/commit-status.ts';
 import { runnerGroup } from '../support/runner-group.ts';
-import { job, NOW } from '../support/scenario.ts';
+import { job, NOW, named, group as ofPlan, planScene, row } from '../support/scenario.ts';
 import { seenOf } from '../support/seen.ts';
 
 const ROWS = 10_000;
@@ -177,6 +177,18 @@ it.each(Object.entries(LIMITS))('the plan of 20 groups does not take much longer
     least = Math.min(least, planMs(limitsOf) / planMs(() => ({ maxActiveRunners: 1 })));
 
   expect(least).toBeLessThan(MOST_PLAIN_PLANS);
+});
+
+it('a plan does not take much longer when all rows of runners have one name of our form', () => {
+  const planMs = (nameOf: (id: number) => string): number =>
+    cpuMs(
+      (runners) => planScene({ runners }),
+      () => upTo(2 * ROWS, (id) => row(nameOf(id), { id })),
+    );
+  const plainMs = planMs((id) => `s-${id}`);
+
+  // It took 400 times as long. The first plan of a process takes longest.
+  expect(planMs(() => named(ofPlan(), 1)) / plainMs).toBeLessThan(40);
 });
 
 describe.each(Object.entries(HOSTILE))('%s', (_, [groups, jobs]) => {

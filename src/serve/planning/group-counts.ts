@@ -9,18 +9,25 @@ type HeldCounts = Readonly<Partial<Record<HeldBecause, number>>>;
 export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;
 export type StuckPod = GroupCounts['stuck'][number];
 
-/** Sorted once for all groups. */
+/** Both are sorted once for all groups. */
 const jobsByGroup = oncePerObject(({ jobs }: Plan) =>
   groupBy(jobs, (job) => ('group' in job && job.group ? keyText(job.group) : undefined)),
 );
 
+const emittedByGroup = oncePerObject(({ runners }: Plan) =>
+  groupBy(
+    runners.flatMap((decision) => (decision.emit ? decision : [])),
+    ({ group }) => keyText(group),
+  ),
+);
+
 export function countsOf(plan: Plan, group: RunnerGroup) {
-  const { groups, runners } = plan;
+  const { groups } = plan;
   const groupJobs = jobsByGroup(plan).get(keyText(group)) ?? [];
   const [limit] = groupJobs.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
   const heldBy = (because: HeldBecause): number =>
     groupJobs.filter((job) => job.verdict === 'held' && job.because === because).length;
-  const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
+  const emitted = emittedByGroup(plan).get(keyText(group)) ?? [];
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
     queued: groupJobs.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,

@@ -13,7 +13,7 @@
  * Gitea's API shows neither when a row was made nor when it was last seen (modules/structs/repo_actions.go, 1.25 to 1.27). A Job is older than
  * its row, so Jobs listed after the first observation include that of a living runner. Any doubt keeps the row: it costs a line in a list.
  */
-import { compareText } from '../../planner/collections.ts';
+import { compareText, memo } from '../../planner/collections.ts';
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -136,7 +136,7 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
   const vanished = areAll ? vanishedFinder(instance, groups) : () => undefined;
   const ownRows = new Map<string, OwnRow>();
   const all = new Set<string>();
-  for (const { look, giteaUrl } of groups) {
+  for (const { look, giteaUrl } of lastOfLooks(groups)) {
     for (const row of looks.get(look)?.runners ?? []) {
       const key = `${giteaUrl} ${row.id}`;
       all.add(key);
@@ -149,13 +149,19 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
   return { own: [...ownRows.values()].sort(byGitea), foreign: all.size - ownRows.size };
 }
 
+/** Returns the last group of each look: many groups may share one, and its lists may be long. */
+function lastOfLooks(groups: readonly ChosenGroup[]): readonly ChosenGroup[] {
+  const last = new Map(groups.map((group) => [group.look, group]));
+  return groups.filter((group) => last.get(group.look) === group);
+}
+
 /** Finds the group behind a row that is of none of the given ones. The hash in the name proves group, namespace and instance. */
 function vanishedFinder(instance: string, groups: readonly ChosenGroup[]) {
   const existing = new Set(groups.map(keyText));
   const byLook = groupBy(groups, ({ look }) => look);
+  const namespacesOf = memo((look: string) => [...new Set(byLook.get(look)?.map(({ namespace }) => namespace))]);
   return (look: string, giteaUrl: string, { prefix: name, groupHash: hash }: RunnerName): ChosenGroup | undefined => {
-    const namespaces = new Set(byLook.get(look)?.map(({ namespace }) => namespace));
-    const made = [...namespaces]
+    const made = namespacesOf(look)
       .map((namespace) => ({ namespace, name }))
       .find((one) => !existing.has(keyText(one)) && groupHash(instance, one) === hash);
     return made && { ...made, giteaUrl, look, vanished: true };
@@ -167,7 +173,7 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
   /** `<Gitea> <name>` of rows that are online or busy, and of runners that jobs in progress name. */
   const online = new Set<string>();
   const working = new Set<string>();
-  for (const { look, giteaUrl } of groups) {
+  for (const { look, giteaUrl } of lastOfLooks(groups)) {
     const { runners, jobs } = looks.get(look) ?? { runners: [], jobs: [] };
     for (const row of runners) if (row.online || row.busy) online.add(`${giteaUrl} ${row.name}`);
     for (const { status, runner } of jobs) if (status === 'in_progress' && runner) working.add(`${giteaUrl} ${runner}`);

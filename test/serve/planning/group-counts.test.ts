@@ -71,3 +71,18 @@ it('name its pods that cannot start for long, and its runners that stay for a lo
     debugging: [{ runner: 'kept', untilMs: NOW + 1_000 }],
   });
 });
+
+it('goes over the runners of a plan once, however many groups ask (V102)', () => {
+  let reads = 0;
+  const runner = {
+    group: { namespace: 'runners', name: 'ci' },
+    get emit() {
+      reads += 1;
+      return false;
+    },
+  };
+  const plan = { groups: [], jobs: [], runners: [runner] } as unknown as Plan;
+  for (const name of ['a', 'b', 'c']) countsOf(plan, runnerGroup({ name }));
+
+  expect(reads).toBe(1);
+});

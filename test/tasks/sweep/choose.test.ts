@@ -186,3 +186,18 @@ it.each<[string | undefined, string, string, number?, Partial<SweepEvidence>?]>(
 
   expect(seenTwice(scene, apartMs).get(name)).toBe(verdict);
 });
+
+it('reads the runners of a scope as often for many groups as for one (V102)', () => {
+  let reads = 0;
+  const look = {
+    jobs: [],
+    get runners() {
+      reads += 1;
+      return [];
+    },
+  };
+  const groups = Array.from({ length: 200 }, (_, at) => ({ ...CI, name: `g${at}` }));
+  deadRegistrations({ ...evidence({}, { groups }), looks: new Map([[CI.look, look]]) }, new Map());
+
+  expect(reads).toBe(2);
+});
