@@ -178,6 +178,7 @@ interface OurJob {
 
 /** State of one Application: the time of its first plan, and the running or served jobs, by key. */
 interface ActiveJobs {
+  readonly application: string;
   readonly sinceMs: number;
   readonly active: ReadonlyMap<string, OurJob>;
 }
@@ -197,20 +198,20 @@ export class EndedJobs {
       const before = this.#seen.get(application);
       if (planning.is === 'planned') {
         const { plan, atMs } = planning;
-        const earlier = before ?? { sinceMs: atMs, active: new Map() };
+        const earlier = before ?? { application, sinceMs: atMs, active: new Map() };
         const ourJobs = jobsOfOurRunners(plan);
         const endedJobs = this.#endedIn(plan, ourJobs, earlier);
         // Jobs that are done in the first plan had ended before it.
         if (before) newJobs.push(...endedJobs);
         const active = new Map([...ourJobs].filter(([, { job }]) => job.status !== 'completed'));
-        seenByApplication.set(application, { sinceMs: earlier.sinceMs, active });
+        seenByApplication.set(application, { ...earlier, active });
       } else if (before) seenByApplication.set(application, before);
     }
     this.#seen = seenByApplication;
     return newJobs;
   }
 
-  #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { sinceMs, active }: ActiveJobs): readonly OurJob[] {
+  #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { application, active, sinceMs }: ActiveJobs) {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const goneJobs = [...active].filter(([key]) => !listed.has(key));
     // A look reads no completed jobs while nothing is queued or runs, so a plan may list jobs that ended long before it.
@@ -218,7 +219,9 @@ export class EndedJobs {
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
     const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
     const done = [...ourJobs].filter(([, { job }]) => job.status === 'completed' && isNew(job));
-    return [...goneJobs, ...done].flatMap(([key, job]) => {
+    return [...goneJobs, ...done].flatMap(([stay, job]) => {
+      // Several Applications may have waited for it. The one whose runner has run it tells its end.
+      const key = `${application} ${stay}`;
       if (this.#ended.has(key)) return [];
       this.#ended.set(key, true);
       return [job];

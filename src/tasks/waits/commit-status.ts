@@ -1,5 +1,5 @@
 /**
- * Says beside a commit in Gitea why a CI job waits (`commitStatusAfterSeconds`, docs/adr/0069): one key of the queue per job.
+ * Says beside a commit in Gitea why a CI job waits (`commitStatusAfterSeconds`, docs/adr/0069): one key of the queue per Application and job.
  *
  *     reconcile ─► jobs that wait for too long ─► the words of `explain` ─► commit status
  *                  such a job runs, or is gone ─► that it does not wait any more
@@ -32,6 +32,8 @@ import { duration, printable } from '../../shared/printable.ts';
 interface Wait {
   target: GiteaTarget;
   job: Job;
+  /** Key of the job, the same in all Applications. */
+  readonly stay: string;
   /** Key of its group. */
   readonly group: string;
   /** When the job was first seen queued, by Gitea's clock. */
@@ -42,6 +44,8 @@ interface Wait {
   isOver: boolean;
   /** The last words, also those that were given up. */
   said?: string;
+  /** True if the commit has words of this group. */
+  isTold?: true;
   saidMs: number;
   failures: number;
   sha?: string;
@@ -65,10 +69,16 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
     let waitByKey = new Map<string, Wait>();
     const refusedUntil = new Map<string, number>();
 
+    /** Several Applications may have the job. Its commit has the words of whoever was first. */
+    const hasWords = (wait: Wait): boolean => {
+      const isOthers = (other: Wait): boolean => other !== wait && other.stay === wait.stay && other.isTold === true;
+      return isUnsaid(wait) && ![...waitByKey.values()].some(isOthers);
+    };
+
     const say = async (key: string, { signal }: Turn): Promise<Retry | undefined> => {
       const wait = waitByKey.get(key);
       const text = wait?.text;
-      if (!wait || text === undefined || !isUnsaid(wait)) return undefined;
+      if (!wait || text === undefined || !hasWords(wait)) return undefined;
       const { job, target, isOver } = wait;
       const pausedMs = Math.max(giteas.pauseMs(target), (refusedUntil.get(target.key) ?? 0) - clock.steadyMs());
       if (pausedMs > 0) return { inMs: pausedMs, firm: true };
@@ -80,7 +90,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
         await setCommitStatus(access, { repository, sha: wait.sha, context, description, url });
       };
       await giteas.ask(target, timeoutMs, set, signal);
-      Object.assign(wait, { said: text, saidMs: clock.steadyMs() });
+      Object.assign(wait, { said: text, isTold: true, saidMs: clock.steadyMs() });
       tell({ is: 'commit-status', repository });
       if (isOver) waitByKey.delete(key);
       return undefined;
@@ -110,7 +120,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
       line.keepOnly(waitByKey);
       keepOnly(refusedUntil, new Set([...waitByKey.values()].map(({ target }) => target.key)));
       for (const [key, wait] of waitByKey) {
-        if (!isUnsaid(wait)) continue;
+        if (!hasWords(wait)) continue;
         const isAtOnce = wait.said === undefined || wait.isOver;
         // Sooner than before, if it waits already.
         line.add(key, isAtOnce ? 0 : Math.max(0, wait.saidMs + BETWEEN_WORDS_MS - clock.steadyMs()));
@@ -148,8 +158,9 @@ function followWaits(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<str
   return next;
 }
 
-function asks({ live: { group } }: GroupVerdict): boolean {
-  return group !== undefined && group.commitStatusAfterSeconds > 0;
+/** Anybody may write a RunnerGroup. Only one that an Application manages speaks. */
+function asks({ facts, live: { group } }: GroupVerdict): boolean {
+  return facts.argocd.is === 'managed' && group !== undefined && group.commitStatusAfterSeconds > 0;
 }
 
 interface Following {
@@ -160,7 +171,11 @@ interface Following {
 }
 
 /** Returns the jobs that wait, and those that did and of which something was said. */
-function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+function waitsIn(
+  { application, groups, planning }: AppVerdict,
+  waitByKey: ReadonlyMap<string, Wait>,
+  targetOf: TargetOf,
+) {
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
   const { atMs } = planning;
@@ -170,10 +185,11 @@ function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string
     const group = 'group' in decision && decision.group ? wanting.get(keyText(decision.group)) : undefined;
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
-    const key = stayKey(decision);
+    const stay = stayKey(decision);
+    const key = `${application} ${stay}`;
     const before = waitByKey.get(key);
     if (verdict === 'held' || verdict === 'served') {
-      const wait = before ?? { group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
+      const wait = before ?? { stay, group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
       const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;
       const now = () => ({ target, job, isOver: false, text: isLate ? wordsOf(decision) : undefined });
       return [{ key, namespace: group.namespace, waitNow: () => Object.assign(wait, now()) }];

@@ -70,3 +70,13 @@ it.each<[string, readonly (Plan | undefined)[], readonly (readonly number[])[]]>
 ])('the list of ended CI jobs %s', (_, plans, expected) => {
   expect(reconciles(...plans)).toEqual(expected);
 });
+
+it('a job that two Applications have served has ended for both: a runner of either may have run it', () => {
+  const collector = new EndedJobs();
+  const take = (each: Plan) => {
+    const planning = { is: 'planned', plan: each, atMs: 100_000 } as const;
+    return collector.take(['a', 'b'].map((application) => ({ application, planning }))).map(({ job: { id } }) => id);
+  };
+
+  expect([waiting, plan([]), plan([])].map(take)).toEqual([[], [1, 1], []]);
+});

@@ -21,6 +21,10 @@ function statuses({ simulator }: Rig) {
   return simulator.gitea.state.commitStatuses;
 }
 
+function contexts(rig: Rig): readonly string[] {
+  return statuses(rig).map(({ context }) => context);
+}
+
 /** Starts with a job whose status says why it waits. */
 async function waiting(key = 'build') {
   const rig = await suspendedRig();
@@ -40,6 +44,20 @@ function change({ cluster }: Rig, spec: Readonly<Record<string, unknown>>): void
     metadata: { ...group.metadata, generation },
     spec: { ...(group['spec'] as object), ...spec },
   });
+}
+
+/** Puts a group into another namespace, which serves the same jobs. @param application that its annotation names */
+function neighbour({ cluster }: Rig, application: string | undefined, spec: Readonly<Record<string, unknown>>): void {
+  const [group] = cluster.all('runnergroups');
+  if (!group) throw new Error('no group');
+  const annotations = application ? { [TRACKING_ID]: `${application}:gitea.bpg.pw/RunnerGroup:zz/ci` } : {};
+  const metadata = { ...group.metadata, namespace: 'zz', uid: 'zz', annotations };
+  cluster.put('runnergroups', { ...group, metadata, spec: { ...(group['spec'] as object), ...spec } });
+}
+
+async function looksMore(replica: Awaited<ReturnType<Rig['start']>>): Promise<void> {
+  const looks = await replica.metric('gitea_runners_looks_total');
+  await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 20);
 }
 
 it('a commit status says why a job waits, where it leads, and that it has its runner', async () => {
@@ -126,11 +144,7 @@ it('a commit status is one of 200 at most, by turns of the namespaces: the other
   const jobs = Array.from({ length: 260 }, (_, nth) => ({ key: `build-${nth}`, runsOn: ['linux'] }));
   rig.simulator.gitea.push('acme/web', { jobs });
   const last = rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'last', runsOn: ['gpu'] }] });
-  const [group] = rig.cluster.all('runnergroups');
-  if (!group) throw new Error('no group');
-  const annotations = { [TRACKING_ID]: 'runners:gitea.bpg.pw/RunnerGroup:zz/ci' };
-  const metadata = { ...group.metadata, namespace: 'zz', uid: 'zz', annotations };
-  rig.cluster.put('runnergroups', { ...group, metadata, spec: { ...(group['spec'] as object), labels: ['gpu:host'] } });
+  neighbour(rig, 'runners', { labels: ['gpu:host'] });
   const replica = await rig.start();
   const waiting = async (): Promise<number> => {
     const page = await (await fetch(`http://127.0.0.1:${replica.probes}/debug/queue`)).text();
@@ -147,12 +161,33 @@ it('a commit status is one of 200 at most, by turns of the namespaces: the other
   );
 });
 
+it('a commit status is not set by a group that no Application manages', async () => {
+  const rig = await suspendedRig();
+  neighbour(rig, undefined, { labels: ['gpu:host'] });
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'its', runsOn: ['gpu'] }, ...BUILD.jobs] });
+  await rig.start();
+  await until('it is said why the other one waits', () => contexts(rig).includes('runner / build'));
+
+  expect(contexts(rig)).toEqual(['runner / build']);
+});
+
+it.each([1, 86_400])('a commit status has the words of one Application: another has its own after %i s', async (s) => {
+  const rig = await suspendedRig();
+  neighbour(rig, 'zz', { commitStatusAfterSeconds: s, suspend: false, maxActiveRunners: 0 });
+  rig.simulator.gitea.push('acme/web', BUILD);
+  await rig.start();
+  await until('it is said why', () => statuses(rig).length > 0);
+  // One after the other.
+  rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'last', runsOn: ['linux'] }] });
+  await until('it is said why the next one waits', () => contexts(rig).includes('runner / last'));
+
+  expect(contexts(rig)).toEqual(['runner / build', 'runner / last']);
+});
+
 it('a commit status is not set for a group that does not ask for it, nor before its time', async () => {
   const rig = await suspendedRig('  commitStatusAfterSeconds: 3600');
   rig.simulator.gitea.push('acme/web', BUILD);
-  const replica = await rig.start();
-  const looks = await replica.metric('gitea_runners_looks_total');
-  await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 20);
+  await looksMore(await rig.start());
 
   expect(statuses(rig)).toEqual([]);
 });
@@ -163,8 +198,7 @@ it('a commit status that the token may not set is told once, without the token, 
   const replica = await rig.start();
   const told = () => replica.log.filter(({ message }) => String(message).startsWith('cannot say beside a commit'));
   await until('it is told', () => told().length > 0);
-  const looks = await replica.metric('gitea_runners_looks_total');
-  await until('more looks', async () => (await replica.metric('gitea_runners_looks_total')) > looks + 20);
+  await looksMore(replica);
 
   expect(told()).toHaveLength(1);
   expect(JSON.stringify(told())).toContain('write:repository');
