@@ -93,6 +93,7 @@ export function openInputs(options: InputsOptions) {
 
     /** Returns the groups, and looks at their targets from now on. Undefined: a missing object proves nothing now. */
     groupsNow: async (): Promise<readonly LiveGroup[] | undefined> => {
+      await cluster.readAhead();
       if (!cluster.fresh) return undefined;
       const groups = cluster.groups();
       const latest = await book.resolve(groups, clock.now());

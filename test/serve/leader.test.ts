@@ -16,6 +16,7 @@ it('plays another reconcile for a change that came during a reconcile', async ()
   let reconciles = 0;
   const cluster = {
     fresh: true,
+    readAhead: async () => undefined,
     groups: () => {
       reconciles += 1;
       if (reconciles === 1) queueMicrotask(() => leader.changed());

@@ -24,15 +24,17 @@ import {
 } from '../../clients/kubernetes/resources.ts';
 import { type Watch, watchOf } from '../../clients/kubernetes/watch.ts';
 import { policyDefaults } from '../../config/policy/defaults.ts';
+import { withSizes } from '../../config/runnergroup/sizes.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../plan/own-pod.ts';
 import { defined } from '../../shared/defined.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { groupBy, keepOnly, keyText } from '../../shared/keys.ts';
 import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SHARDS, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../planning/events.ts';
+import { templateHashOf } from '../planning/reconcile.ts';
 import type { LiveGroup, LiveRunner } from '../seen/live.ts';
-import { CachedByKey, keepEqual, keepList } from '../seen/unchanged.ts';
+import { CachedByKey, keepEqual, keepList, sameElements } from '../seen/unchanged.ts';
 
 interface LiveClusterOptions {
   /** Empty: all. */
@@ -51,6 +53,8 @@ interface Copies {
   readonly pods: Watch<KubePod>;
 }
 
+type Reading = ReturnType<typeof groupOfObject>;
+
 const NO_PODS: readonly KubePod[] = [];
 /** Ends of runners that are remembered. More losses at once wait for Gitea. */
 export const MOST_ENDS = 1_000;
@@ -60,6 +64,7 @@ export type LiveCluster = ReturnType<typeof openLiveCluster>;
 export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
   const { images, policyFile } = options;
   const liveGroups = new CachedByKey<LiveGroup>();
+  const readings = new Map<string, { readonly inputs: readonly unknown[]; readonly reading: Reading }>();
   const liveRunners = new CachedByKey<LiveRunner>();
   const ends = new RunnerEnds();
   const all = copiesOf(client, options, liveGroups, liveRunners, ends);
@@ -77,7 +82,40 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
     liveRunners.hasChanged();
   };
 
+  const groupObjects = (): readonly RunnerGroupObject[] => {
+    setAside();
+    const before = defaults;
+    defaults = defaultsNow();
+    if (defaults !== before) liveGroups.hasChanged();
+    return readable.flatMap(({ groups }) => [...groups.objects.values()]);
+  };
+
+  const readingOf = (object: RunnerGroupObject): Reading => {
+    const key = keyText(object.metadata);
+    const inputs = inputsOf(object, defaults);
+    const known = readings.get(key);
+    if (known && sameElements(known.inputs, inputs)) return known.reading;
+    const reading = groupOfObject(object, images, defaults);
+    readings.set(key, { inputs, reading });
+    return reading;
+  };
+
   return {
+    /** Reads changed groups and their pods before `groups` is called. A large one takes long, so each has turns of its own. */
+    readAhead: async (): Promise<void> => {
+      for (const object of groupObjects()) {
+        const before = readings.get(keyText(object.metadata))?.reading;
+        const reading = readingOf(object);
+        if (reading === before) continue;
+        await client.clock.nextTurn();
+        if ('problem' in reading) continue;
+        for (const size of withSizes(reading.group)) {
+          templateHashOf(size);
+          await client.clock.nextTurn();
+        }
+      }
+    },
+
     /**
      * True while every copy follows the API server: only then does the absence of an object prove anything. A namespace
      * that refuses is left out with all its objects, unless all refuse: it may be deleted, and its rights with it.
@@ -102,17 +140,14 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
 
     /** Returns all groups by namespace and name. The list is the same object until a group changes. */
     groups: (): readonly LiveGroup[] => {
-      setAside();
-      const before = defaults;
-      defaults = defaultsNow();
-      if (defaults !== before) liveGroups.hasChanged();
+      const objects = groupObjects();
       return liveGroups.all(() => {
-        const objects = readable.flatMap(({ groups }) => [...groups.objects.values()]);
         const items = objects.map((object) => {
           const key = keyText(object.metadata);
-          const make = (): LiveGroup => ({ key, object, ...groupOfObject(object, images, defaults) });
-          return { key, inputs: inputsOf(object, defaults), make };
+          const reading = readingOf(object);
+          return { key, inputs: [reading, ...marksOf(object)], make: (): LiveGroup => ({ key, object, ...reading }) };
         });
+        keepOnly(readings, new Set(items.map(({ key }) => key)));
         return items.sort((a, b) => (a.key < b.key ? -1 : 1));
       });
     },
@@ -190,12 +225,16 @@ function copiesOf(
   }));
 }
 
-/** What a group is made of: it is the same while these are. */
+/** What parsing reads of an object. The generation stays while only the status or metadata change. */
 function inputsOf(object: RunnerGroupObject, defaults: GroupDefaults | undefined): readonly unknown[] {
   const { annotations, generation, labels, uid } = object.metadata;
-  const read = [TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS, ...READ_ANNOTATIONS].map((name) => annotations?.[name]);
-  // The generation stays while only the status changes, which is our own doing.
+  const read = READ_ANNOTATIONS.map((name) => annotations?.[name]);
   return [uid, generation || object, defaults, JSON.stringify(labels), ...read];
+}
+
+/** What others read of an object. It may change often, so the object is not parsed again for it. */
+function marksOf({ metadata: { annotations } }: RunnerGroupObject): readonly unknown[] {
+  return [TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS].map((name) => annotations?.[name]);
 }
 
 /** Remembers ends of runners. A pod is deleted a moment after its end; the question for it comes seconds later. */

@@ -103,7 +103,7 @@ const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 const NOT_ASKED: GroupFacts['argocd'] = { is: 'managed', differsForMs: 0 };
 const FOREIGN: GroupFacts['argocd'] = { ...NOT_ASKED, last: { is: 'foreign' } };
 
-const templateHashOf = oncePerObject(ownTemplateHash);
+export const templateHashOf = oncePerObject(ownTemplateHash);
 /** A watch tells of a change well within this time. */
 const WATCH_LAG_MS = 5_000;
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
