@@ -32,6 +32,8 @@ export interface Rig {
   readonly simulator: Simulator;
   readonly cluster: ApiServer;
   readonly argocd: FakeArgoCd;
+  /** RunnerGroups besides `runners/ci` that Argo CD lists. */
+  readonly lists: { readonly namespace: string; readonly name: string }[];
   /** Returns how often a sync was requested. */
   readonly syncs: () => number;
   /** Makes Gitea give this answer to every request from now on. */
@@ -91,6 +93,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
 
   const kubeconfig = certificates && kubeconfigOf(cluster.config.url, certificates.ca);
   const sees = kubeconfig ? ['--kubeconfig', join(folderWith({ kubeconfig }), 'kubeconfig')] : [];
+  const lists: Rig['lists'] = [];
   let wanted: readonly KubeObject[] = [];
   let failing = '';
   let working = 0;
@@ -98,7 +101,8 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
     const shown = () => {
       const conditions = failing === '' ? [] : [{ type: 'ComparisonError', message: failing }];
       const { resources } = status('Synced') as { readonly resources: readonly { readonly kind: string }[] };
-      const groups = resources.filter(({ kind }) => kind === 'RunnerGroup');
+      const own = resources.filter(({ kind }) => kind === 'RunnerGroup');
+      const groups = [...own, ...lists.flatMap((group) => own.map((each) => ({ ...each, ...group })))];
       const shownSync = failing ? 'Unknown' : inSync(cluster, wanted) ? 'Synced' : 'OutOfSync';
       return application(status(shownSync, { conditions, resources: [...groups, ...printedJobs(cluster, wanted)] }));
     };
@@ -136,6 +140,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
     simulator,
     cluster,
     argocd,
+    lists,
     syncs: () => argocd.lines().filter((line) => line.startsWith('POST')).length,
     start: async (over = {}) => {
       const log: Record<string, unknown>[] = [];

@@ -252,10 +252,13 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
     of: (key: string): readonly LostJob[] => entries.get(key)?.losses.lost ?? NO_LOSSES.lost,
 
     /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
-    follow: (
-      input: Omit<ReconcileInput, 'clocks' | 'lostJobs' | 'unregistered' | 'wakes'>,
-    ): ReadonlySet<GiteaTarget> => {
-      const unmanaged = new Set(input.snapshot.byApp.get(''));
+    follow: (input: Omit<ReconcileInput, 'clocks' | 'lostJobs' | 'unregistered'>): ReadonlySet<GiteaTarget> => {
+      const managed = new Set(
+        [...input.snapshot.byApp].flatMap(([application, groups]) => {
+          const listing = input.wakes.get(application)?.listing;
+          return groups.filter(({ key }) => listing?.get(key));
+        }),
+      );
       const targetsToLook = new Set<GiteaTarget>();
       const next = new Map<string, Entry>();
       for (const live of input.snapshot.groups) {
@@ -277,7 +280,7 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
         });
         eventsOf(outcome, object).forEach(tell);
         if (outcome.needsLook && target) targetsToLook.add(target);
-        const context = target && !unmanaged.has(live) && { live, group, target, ...look };
+        const context = target && managed.has(live) && { live, group, target, ...look };
         next.set(key, { losses: outcome.losses, ...(context && { context }) });
       }
       entries = next;

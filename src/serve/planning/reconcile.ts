@@ -82,6 +82,8 @@ export interface AppVerdict {
   readonly settled: boolean;
   readonly clockWarnings: readonly ClockWarning[];
   readonly groups: readonly GroupVerdict[];
+  /** Undefined: Argo CD has not said yet which groups are its own. */
+  readonly listing?: Listing | undefined;
   /** Runners that the next wake will start, as Jobs (docs/adr/0115). Empty if the wake is in trouble. */
   readonly starts: readonly LiveRunner[];
   /** The verdict holds while its inputs are the same objects, and until this time: plans depend on the time, too. */
@@ -208,6 +210,7 @@ export function judgeApplication(
         : factsOf(member, { is: 'waiting' }, unlisted, nowMs);
       return { live: group, runners: own, facts };
     }),
+    listing,
     starts: parts.flatMap((part) => part.starts),
     inputs,
     untilMs: nowMs + (isQuiet(planning, counting) ? QUIET_MS : TICK_MS),

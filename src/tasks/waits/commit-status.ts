@@ -145,11 +145,11 @@ function followWaits(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<str
   const byNamespace = inTurns(waits, ({ namespace }) => namespace);
   const shown = byNamespace.filter(({ key }, at) => waitByKey.has(key) || at < MOST_FOLLOWED);
   const next = new Map(shown.map(({ key, waitNow }) => [key, waitNow()]));
-  const allGroups = verdicts.flatMap(({ groups }) => groups);
-  const groups = new Map(allGroups.map((group) => [group.live.key, group]));
+  const asking = verdicts.flatMap(groupsThatAsk);
+  const groups = new Map(asking.map((group) => [group.live.key, group]));
   for (const [key, wait] of waitByKey) {
     const group = groups.get(wait.group);
-    if (next.has(key) || !group || !asks(group)) continue;
+    if (next.has(key) || !group) continue;
     // While a group is in trouble, its jobs are unknown.
     if (group.facts.counts === undefined || wait.isOver) next.set(key, wait);
     // The job was cancelled, or ended between two looks: more is not known.
@@ -158,9 +158,9 @@ function followWaits(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<str
   return next;
 }
 
-/** Anybody may write a RunnerGroup. Only one that an Application manages speaks. */
-function asks({ facts, live: { group } }: GroupVerdict): boolean {
-  return facts.argocd.is === 'managed' && group !== undefined && group.commitStatusAfterSeconds > 0;
+/** Anybody may write a RunnerGroup, and name an Application there. Only one that Argo CD lists speaks. */
+function groupsThatAsk({ groups, listing }: AppVerdict): readonly GroupVerdict[] {
+  return groups.filter(({ live: { group, key } }) => group && group.commitStatusAfterSeconds > 0 && listing?.get(key));
 }
 
 interface Following {
@@ -171,31 +171,29 @@ interface Following {
 }
 
 /** Returns the jobs that wait, and those that did and of which something was said. */
-function waitsIn(
-  { application, groups, planning }: AppVerdict,
-  waitByKey: ReadonlyMap<string, Wait>,
-  targetOf: TargetOf,
-) {
-  const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
+function waitsIn(verdict: AppVerdict, waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+  const { application, planning } = verdict;
+  const asking = groupsThatAsk(verdict);
+  const wanting = new Map(asking.flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
   const { atMs } = planning;
   const wordsOf = wordsFor(planning, [...wanting.values()]);
   return planning.plan.jobs.flatMap((decision): readonly Following[] => {
-    const { job, verdict } = decision;
+    const { job } = decision;
     const group = 'group' in decision && decision.group ? wanting.get(keyText(decision.group)) : undefined;
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
     const stay = stayKey(decision);
     const key = `${application} ${stay}`;
     const before = waitByKey.get(key);
-    if (verdict === 'held' || verdict === 'served') {
+    if (decision.verdict === 'held' || decision.verdict === 'served') {
       const wait = before ?? { stay, group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
       const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;
       const now = () => ({ target, job, isOver: false, text: isLate ? wordsOf(decision) : undefined });
       return [{ key, namespace: group.namespace, waitNow: () => Object.assign(wait, now()) }];
     }
     if (before?.said === undefined) return [];
-    const text = verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
+    const text = decision.verdict === 'running' ? `has a runner, after ${duration(atMs - before.sinceMs)}` : GONE;
     const last = () => (before.isOver ? before : Object.assign(before, { target, job, isOver: true, text }));
     return [{ key, namespace: group.namespace, waitNow: last }];
   });

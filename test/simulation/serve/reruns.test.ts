@@ -11,8 +11,9 @@ import { type LossBook, openLossBook } from '../../../src/serve/losses/losses.ts
 import type { Tell } from '../../../src/serve/planning/events.ts';
 import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
+import { NEVER_WOKEN } from '../../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
+import { TRACKING_ID } from '../../../src/shared/marks.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { live } from '../../support/scenario.ts';
@@ -30,7 +31,6 @@ const SCOPE = { kind: 'org', org: 'acme' } as const;
 const TARGET = { key: 'acme', url: GITEA_URL, scope: SCOPE, token: new Token(TOKEN, GITEA_URL) };
 const GROUP = runnerGroup({ scope: SCOPE, maxEvictionRetries: 2 });
 const RECONCILED = { is: 'reconciled', verdicts: [], skews: new Map() } as const;
-const MANAGED = { [TRACKING_ID]: `runners:gitea.bpg.pw/RunnerGroup:${KEY}` };
 /** The runner of the group that takes the CI job of this name. */
 const runnerOf = (job: string, name = 'ci'): string =>
   runnerName('', { namespace: 'runners', name, origin: GITEA_URL, templateHash: job }, { id: 1, attempt: 1 }, 0);
@@ -53,7 +53,7 @@ class Scene {
   lostJobs: unknown = [];
   canWriteStatus = true;
   group: RunnerGroup | undefined;
-  annotations: Texts = MANAGED;
+  isListed = true;
   target: typeof TARGET | Failure | undefined = TARGET;
   lookFailure: Failure | undefined;
   wanted = 0;
@@ -137,14 +137,24 @@ class Scene {
     this.server.gitea.runners().find(({ name }) => name === runnerOf(job))?.id ?? 0;
 
   reconcile(): void {
-    const { annotations, group, lookFailure, target } = this;
+    const { group, lookFailure, target } = this;
     const nowMs = this.world.clock.now();
-    const object = { metadata: { namespace: 'runners', name: 'ci', uid: 'ci', annotations } };
+    const object = {
+      metadata: {
+        namespace: 'runners',
+        name: 'ci',
+        uid: 'ci',
+        annotations: { [TRACKING_ID]: `runners:gitea.bpg.pw/RunnerGroup:${KEY}` },
+      },
+    };
     const groups: readonly LiveGroup[] = [{ key: KEY, object, ...(group ? { group } : { problem: 'no labels' }) }];
     const runners = [...this.runners.values()];
     const look = { beganMs: nowMs, beganSteadyMs: nowMs, endedMs: nowMs, look: this.server.look('acme') };
+    const seen = snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: nowMs });
+    const wake = { printed: new Set<string>(), state: NEVER_WOKEN, listing: new Map([[KEY, this.isListed]]) };
     const { size } = this.book.follow({
-      snapshot: snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: nowMs }),
+      snapshot: seen,
+      wakes: new Map([...seen.byApp.keys()].map((application) => [application, wake])),
       targetOf: new Map(group && target ? [[group, target]] : []),
       observations: new Map([['acme', { ...look, ...(lookFailure && { failure: lookFailure }) }]]),
       instance: '',
@@ -530,8 +540,8 @@ const STORIES: Readonly<Record<string, Story>> = {
     asked: [],
     told: [],
   },
-  'a group that no Application manages has nothing ended and re-run': {
-    acts: { ...EVICTED, 5: [set({ annotations: {} })], 30: [set({ annotations: MANAGED })] },
+  'a group that Argo CD does not list has nothing ended and re-run': {
+    acts: { ...EVICTED, 5: [set({ isListed: false })], 30: [set({ isListed: true })] },
     asked: [...firstLook(35), ...end(36), ...at(41, JOBS, RERUN)],
     told: ['10 lost 1', '36 ended 1', '41 rerun 1'],
   },
