@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../simulator/kubernetes/objects.ts';
+import { runnerName } from '../../src/planner/names.ts';
 import type { ServeEvent } from '../../src/serve/planning/events.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { type ApiServer, startApiServer } from '../support/api-server.ts';
@@ -49,10 +50,12 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       });
     cluster.put('runnergroups', managedGroup(site.url, { maxEvictionRetries: 3, evictionRetryDelaySeconds: 1 }));
     await site.admin.dispatch('acme/web', 'lost.yml');
-    await site.job('lost', 'queued');
-    await loseOn('ci-1');
+    const { id } = await site.job('lost', 'queued');
+    const made = { namespace: 'runners', name: 'ci', origin: site.url, templateHash: '' };
+    const runner = runnerName('', made, { id, attempt: 1 }, 0);
+    await loseOn(runner);
     const first = startServe();
-    putEvicted(cluster, 'ci-1');
+    putEvicted(cluster, runner);
     const lostJobs = (): readonly unknown[] =>
       (cluster.all('runnergroups')[0]?.['status'] as { lostJobs?: readonly unknown[] } | undefined)?.lostJobs ?? [];
     await waitUntil('the loss is noted', async () => lostJobs().length === 1);
