@@ -147,6 +147,8 @@ export interface Print {
 export interface KubeJob {
   readonly name: string;
   readonly group: GroupSpec;
+  /** Scope of the group when it was made. */
+  readonly scope: GroupSpec['scope'];
   readonly createdMs: number;
   /** Begin of the look after which it was requested. */
   readonly askedAtMs: number;
@@ -259,6 +261,7 @@ export class Cluster {
     const job: KubeJob = {
       name,
       group,
+      scope: this.#stage.specOf(group).scope,
       createdMs: nowMs,
       askedAtMs,
       pod,

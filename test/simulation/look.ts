@@ -331,7 +331,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(repository !== undefined && { repository }),
     application: job.tracked?.application ?? job.group.application,
     ...(job.tracked && { shard: job.tracked.shard }),
-    ...slotsOf(job.group),
+    ...slotsOf({ ...job.group, scope: job.scope }),
     ...stayOf(job.stay),
   };
 }
