@@ -37,7 +37,7 @@ export type Remedies = readonly (readonly [words: RegExp, remedy: string])[];
 const [V4, V6] = ['\\d+\\.[\\d.]+', '\\[[\\da-f:.]+\\]'];
 const NO_ROUTE = 'network is unreachable|cannot assign requested address|no route to host';
 
-/** Remedies for an address that does not answer, in the kernel's words. A name may have an address of IPv6 that nobody here can use. */
+/** Remedies for an address that does not answer, in the kernel's words. A name may have an IPv6 address where only IPv4 works. */
 export function unreached(who: string, before = ''): Remedies {
   const to = (address: string, words: string) => new RegExp(`${before} dial .*?(?<at>${address}):\\d+: .*(?:${words})`);
   const firewall = `what refuses ${who}: firewall, NetworkPolicy`;

@@ -69,7 +69,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
     let waitByKey = new Map<string, Wait>();
     const refusedUntil = new Map<string, number>();
 
-    /** Several Applications may have the job. Its commit has the words of whoever was first. */
+    /** Several Applications may have the job. Its commit shows the words of the one that wrote first. */
     const hasWords = (wait: Wait): boolean => {
       const isOthers = (other: Wait): boolean => other !== wait && other.stay === wait.stay && other.isTold === true;
       return isUnsaid(wait) && ![...waitByKey.values()].some(isOthers);
