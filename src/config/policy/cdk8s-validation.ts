@@ -5,8 +5,9 @@ import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
 import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
+import { startsPods } from '../pods/workloads.ts';
 import { readAll } from '../runnergroup/documents.ts';
-import { valueAt } from '../runnergroup/paths.ts';
+import { isMapping, valueAt } from '../runnergroup/paths.ts';
 import { objectsBelow, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
@@ -14,7 +15,6 @@ import { judge, skippedRules } from './check.ts';
 import { defaultsOf } from './defaults.ts';
 import { type Denial, denialLine, unusablePolicy } from './denial.ts';
 import { type Policy, readPolicyFile } from './policy-schema.ts';
-import { WORKLOADS } from './without-policy.ts';
 
 /** The used part of cdk8s-cli's context. */
 interface Context {
@@ -73,11 +73,11 @@ export class RunnerPolicyValidation {
 
 type ReadObject = ReturnType<typeof objectsIn>[number];
 
-/** Returns the name of another object that starts pods: an object of a known kind, or with an image in its spec. */
+/** Returns the name of another object that starts pods, or has an image in its spec. */
 function otherWorkload({ object }: ReadObject): readonly string[] {
   const [kind = '', name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
-  const startsPods = WORKLOADS.has(kind) || hasImage(valueAt(object, ['spec']));
-  return startsPods && kind !== KIND && podPathOf(object) === undefined ? [printable(`${kind} ${name}`)] : [];
+  const mayStartPods = isMapping(object) && (startsPods(object) || hasImage(object['spec']));
+  return mayStartPods && kind !== KIND && podPathOf(object) === undefined ? [printable(`${kind} ${name}`)] : [];
 }
 
 function hasImage(value: unknown): boolean {

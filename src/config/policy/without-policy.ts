@@ -6,7 +6,7 @@
  *   privileges (it owns its node).
  */
 import { Failure, joinFailures } from '../../shared/failure.ts';
-import { groupBy, wordSet } from '../../shared/keys.ts';
+import { groupBy } from '../../shared/keys.ts';
 import { firstNames } from '../../shared/printable.ts';
 import type { Asked } from '../pods/asks.ts';
 import type { FieldPath, Mapping } from '../pods/pod-schema.ts';
@@ -24,13 +24,6 @@ const MOST_NAMED = 5;
 /** Setting of the sidecar that lets workloads through. */
 export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
 
-/** Kinds that start pods or hold a template for them. Of any API group: others have a Job of the same nature. */
-export const WORKLOADS = wordSet(
-  'CronJob DaemonSet Deployment Job Pod PodTemplate ReplicaSet ReplicationController StatefulSet ' +
-    // Kinds of Argo Workflows, Argo Rollouts, Tekton and KEDA.
-    'ClusterWorkflowTemplate CronWorkflow Workflow WorkflowTemplate Rollout ' +
-    'ClusterTask Pipeline PipelineRun Task TaskRun ScaledJob',
-);
 /** Characters at which YAML readers disagree: line breaks of YAML 1.1, `---` before odd spaces, a byte order mark. */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
@@ -38,8 +31,8 @@ const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 export function refusedDocuments(documents: readonly PassThrough[]) {
   return documents.flatMap(({ place, text, objects }): readonly { place: FilePlace; workload?: string }[] => {
     if (HIDING.test(text)) return [{ place }];
-    const workload = objects.map(({ kind }) => String(kind)).find((kind) => WORKLOADS.has(kind));
-    return workload === undefined ? [] : [{ place, workload }];
+    const workload = objects.findLast(({ startsPods }) => startsPods);
+    return workload ? [{ place, workload: String(workload.kind) }] : [];
   });
 }
 

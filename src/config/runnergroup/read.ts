@@ -14,6 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { API_GROUP, API_VERSION, HOOK, KIND, SKIP } from '../../shared/marks.ts';
 import { jsonText } from '../../shared/printable.ts';
+import { startsPods } from '../pods/workloads.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
@@ -25,7 +26,9 @@ import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 import { type GroupDefaults, podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 import { nearestName } from './words.ts';
 
-type NamedObject = Readonly<Record<'apiVersion' | 'kind' | 'name' | 'namespace', unknown>>;
+interface NamedObject extends Readonly<Record<'apiVersion' | 'kind' | 'name' | 'namespace', unknown>> {
+  readonly startsPods: boolean;
+}
 
 /** A document of another kind. */
 export interface PassThrough {
@@ -326,15 +329,15 @@ export function objectsBelow(value: unknown): readonly unknown[] {
 function nameOf(value: unknown): NamedObject {
   const { apiVersion, kind, metadata } = isMapping(value) ? value : {};
   const { name, namespace } = isMapping(metadata) ? metadata : {};
-  return { apiVersion, kind, name, namespace };
+  return { apiVersion, kind, name, namespace, startsPods: isMapping(value) && startsPods(value) };
 }
 
 /** Returns documents with names of objects alone, which Argo CD neither makes, changes nor prunes (docs/adr/0020). */
 export function skippedTexts(objects: readonly NamedObject[]): readonly string[] {
   const annotations = { [HOOK]: SKIP };
   const namedObjects = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);
-  return namedObjects.map(({ name, namespace, ...type }) =>
-    jsonText({ ...type, metadata: { name, namespace, annotations } }),
+  return namedObjects.map(({ apiVersion, kind, name, namespace }) =>
+    jsonText({ apiVersion, kind, metadata: { name, namespace, annotations } }),
   );
 }
 

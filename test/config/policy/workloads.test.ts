@@ -100,6 +100,7 @@ describe('what would start pods is not passed on', () => {
     ['batch/v1beta1', 'CronJob'],
     ['extensions/v1beta1', 'Deployment'],
     ['batch.volcano.sh/v1alpha1', 'Job'],
+    ['sparkoperator.k8s.io/v1beta2', 'SparkApplication'],
   ])('%s %s is not passed on', async (apiVersion, kind) => {
     const verdict = await verdictOn(`apiVersion: ${apiVersion}\nkind: ${kind}\n`);
     expect(verdict).toEqual({ printed: [], warning: expect.stringContaining(`other.yaml:1 (${kind})`) });
@@ -126,6 +127,15 @@ describe('what would start pods is not passed on', () => {
     ['with a tagged kind', 'apiVersion: batch/v1\nkind: !!str Job\n'],
     ['with an explicit key', 'apiVersion: batch/v1\n? kind\n: Job\n'],
     ['by a merge', '<<: {kind: Job}\napiVersion: batch/v1\n'],
+    [
+      'in a kind that nobody knows',
+      `apiVersion: a.example/v1\nkind: A\nmetadata: {name: a}\nspec: {b: [{c: ${POD}}]}\n`,
+    ],
+    [
+      'in a JobSet',
+      `apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec: {replicatedJobs: [{template: {spec: ${POD}}}]}\n`,
+    ],
+    ['by an alias', `apiVersion: a.example/v1\nkind: A\na: &a {containers: [{image: alpine}]}\nspec: *a\n`],
   ])('a workload %s is not passed on', async (_, text) => {
     await expectNames(text);
   });
@@ -168,6 +178,14 @@ describe('what would start pods is not passed on', () => {
     const outcome = await generate(`${text}apiVersion: batch/v1\n`);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });
+  });
+
+  it.each([
+    ['values with an image', 'apiVersion: a.example/v1\nkind: ImageRepository\nspec: {image: alpine}\n'],
+    ['a schema of containers', 'apiVersion: a.example/v1\nkind: A\nspec: {properties: {containers: {type: array}}}\n'],
+    ['a list of names', 'apiVersion: a.example/v1\nkind: A\nspec: {containers: [a, null, {name: b}]}\n'],
+  ])('%s is no workload and is passed on', async (_, text) => {
+    expect(await verdictOn(text)).toEqual({ printed: [expect.objectContaining({ text })] });
   });
 
   it('a warning of workloads names the first five places, and the number of the others', async () => {

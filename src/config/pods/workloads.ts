@@ -1,0 +1,26 @@
+/** Which objects of a cluster start pods, as far as their text shows. */
+import { wordSet } from '../../shared/keys.ts';
+
+/** Kinds that start pods, or that hold a template for them. An object of any API group may have such a name. */
+const WORKLOADS = wordSet(
+  'CronJob DaemonSet Deployment Job Pod PodTemplate ReplicaSet ReplicationController StatefulSet ' +
+    // Kinds of Argo Workflows, Argo Rollouts, Tekton, KEDA and Spark.
+    'ClusterWorkflowTemplate CronWorkflow Workflow WorkflowTemplate Rollout ' +
+    'ClusterTask Pipeline PipelineRun Task TaskRun ScaledJob ScheduledSparkApplication SparkApplication',
+);
+
+/** True for an object of such a kind, or with a pod anywhere in it: a list of `containers`, one of them with an image. */
+export function startsPods(object: object): boolean {
+  if ('kind' in object && WORKLOADS.has(String(object.kind))) return true;
+  // Aliases of YAML may lead to one value many times.
+  const values = new Set<object>([object]);
+  for (const value of values) {
+    if ('containers' in value && Array.isArray(value.containers) && value.containers.some(hasImage)) return true;
+    for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) values.add(inner);
+  }
+  return false;
+}
+
+function hasImage(container: unknown): boolean {
+  return typeof container === 'object' && container !== null && 'image' in container;
+}
