@@ -14,7 +14,6 @@ import { dirname, join, resolve } from 'node:path';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { API_GROUP, API_VERSION, HOOK, KIND, SKIP } from '../../shared/marks.ts';
 import { jsonText } from '../../shared/printable.ts';
-import { startsPods } from '../pods/workloads.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
@@ -25,6 +24,7 @@ import { InputProblems, type Problem, quoted } from './problems.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 import { type GroupDefaults, podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 import { nearestName } from './words.ts';
+import { startsPods } from './workloads.ts';
 
 interface NamedObject extends Readonly<Record<'apiVersion' | 'kind' | 'name' | 'namespace', unknown>> {
   readonly startsPods: boolean;
