@@ -1,7 +1,7 @@
 /** Judges whether the namespace of a RunnerGroup lets its pods start and reach Gitea. Pure. */
 import { remedyOf } from '../../answers/remedies.ts';
 import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { quantityValue } from '../../config/runnergroup/words.ts';
+import { profileRank, quantityValue } from '../../config/runnergroup/words.ts';
 import { ownTemplate } from '../../plan/own-pod.ts';
 import { hasEnded, NO_POD } from '../../planner/evidence.ts';
 import { namePrefix, parseRunnerName } from '../../planner/names.ts';
@@ -27,7 +27,6 @@ export function runnerNamespace(group: RunnerGroup, installation: Installation):
 
 const isOf = ({ name }: RunnerGroup, runner: string): boolean => parseRunnerName(runner)?.prefix === namePrefix(name);
 
-const LEVELS = ['restricted', 'baseline', 'privileged'];
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
 
 function podSecurity(group: RunnerGroup, { namespace: read }: NamespaceReads): Judgements {
@@ -45,7 +44,7 @@ function podSecurity(group: RunnerGroup, { namespace: read }: NamespaceReads): J
     const needed = neededLevel(group);
     const lower =
       containerMode === 'buildkit' && enforced === 'baseline' ? 'securityProfile: baseline' : 'containerMode: host';
-    return LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
+    return profileRank(enforced) >= profileRank(needed)
       ? good(`namespace ${namespace} admits its pods (${enforced})`)
       : bad(
           `namespace ${namespace} enforces ${enforced}, and its pods need ${needed}`,

@@ -1,11 +1,12 @@
 /** Values of a policy that are legal and cannot be meant: entries that never count, rules that never judge. Pure. */
 import { fieldsOf, TEMPLATE_TYPE, type ValueType } from '../../config/pods/pod-schema.ts';
+import { DAY_MS, timeLeft } from '../../config/policy/denial.ts';
 import { allLevels } from '../../config/policy/levels.ts';
 import { matchesAny, matchesGlob } from '../../config/policy/policy-patterns.ts';
 import type { GroupMatch, Policy, PolicyEntry } from '../../config/policy/policy-schema.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
-import { isLabelValue, isQualifiedName, nearestName } from '../../config/runnergroup/words.ts';
+import { isLabelValue, isQualifiedName, nearestName, profileRank } from '../../config/runnergroup/words.ts';
 import { type Odd, oddIf, within } from './odd-values.ts';
 
 /** Returns warnings about a policy. The rules of one group are judged with that group. */
@@ -15,7 +16,7 @@ export function oddPolicy(policy: Policy, nowMs: number): readonly Odd[] {
     const message = judge?.(text, { path, policy, nowMs });
     return message === undefined ? [] : [[path, message]];
   });
-  return [...within(policy, ['spec']), ...LISTS.flatMap((list) => behind(policy, list)), ...judged];
+  return [...within({ path: ['spec'], value: policy }), ...LISTS.flatMap((list) => behind(policy, list)), ...judged];
 }
 
 function scalarsIn(value: unknown, path: Path): readonly (readonly [Path, string])[] {
@@ -43,7 +44,7 @@ function behind(policy: Policy, list: (typeof LISTS)[number]): readonly Odd[] {
         wide.labels.every(([key, value]) => labels.some(([other, own]) => other === key && own === value)),
     );
     const message = `never counts, because ${list}[${first}] comes first and fits all of it: move this entry before that one, or remove it`;
-    return oddIf(first >= 0, ['spec', list, index], message);
+    return oddIf([first >= 0, ['spec', list, index], message]);
   });
 }
 
@@ -104,12 +105,11 @@ function oddRule(rule: string, policy: Policy): string | undefined {
   return isSet ? undefined : `is about ${rule}, which no level of this policy has, so it does nothing: remove it`;
 }
 
-const DAY_MS = 86_400_000;
 /** An exception is for some time. */
 const MOST_YEARS = 3;
 
 function oddEnd(until: string, { nowMs }: Place): string | undefined {
-  const leftMs = Date.parse(until) + DAY_MS - nowMs;
+  const leftMs = timeLeft(until, nowMs);
   if (leftMs <= 0)
     return `is ${until}, which is over, so the rules deny again: remove the exception, or write a later day`;
   const years = Math.round(leftMs / DAY_MS / 365);
@@ -127,11 +127,9 @@ function oddRegistry(image: string, { path, policy }: Place): string | undefined
   return `is of ${registry}, and registries has only ${registries.join(', ')}: add it there, or remove this`;
 }
 
-const RANKS = ['restricted', 'baseline', 'privileged'];
-
 function oddReason(level: string, { path, policy }: Place): string | undefined {
   const highest = String(valueAt({ spec: policy }, [...path.slice(0, -1), 'highest']));
-  if (RANKS.indexOf(level) > RANKS.indexOf(highest)) return undefined;
+  if (profileRank(level) > profileRank(highest)) return undefined;
   return `is ${level}, and highest allows ${highest} without a reason: write a higher one, or remove it`;
 }
 

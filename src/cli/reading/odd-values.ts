@@ -21,20 +21,70 @@ import { cut } from '../../shared/printable.ts';
 /** A field, and what cannot be meant about it. */
 export type Odd = readonly [path: Path, message: string];
 
-/** Returns what cannot be meant in the values of a group, and in its containers. */
-export function oddValues(group: RunnerGroup): readonly Odd[] {
-  return [...within(valueAt(group.manifest, ['spec']), ['spec']), ...ABOUT.flatMap((about) => about(group))];
+/** A value of a RunnerGroup, with its path from the root of the document. */
+export interface Part {
+  readonly path: Path;
+  readonly value: unknown;
 }
 
-export const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] =>
-  condition ? [[path, message]] : [];
+/** Returns what cannot be meant in the values of a group. */
+export function oddValues(group: RunnerGroup): readonly Odd[] {
+  return [...within(specOf(group)), ...ABOUT.flatMap((about) => about(group))];
+}
+
+/** Returns the rows of which the condition is true. */
+export function oddIf(...rows: readonly (readonly [condition: boolean, ...odd: Odd])[]): readonly Odd[] {
+  return rows.flatMap(([condition, ...odd]) => (condition ? [odd] : []));
+}
+
+export function partAt({ path, value }: Part, ...steps: Path): Part {
+  return { path: [...path, ...steps], value: valueAt(value, steps) };
+}
+
+/** Returns the elements of a list, or the fields of a mapping. Empty for other values. */
+function childrenAt(part: Part, ...steps: Path): readonly Part[] {
+  const { path, value } = partAt(part, ...steps);
+  if (Array.isArray(value)) return value.map((each, index) => ({ path: [...path, index], value: each }));
+  return isMapping(value) ? Object.entries(value).map(([key, each]) => ({ path: [...path, key], value: each })) : [];
+}
+
+/** Returns the elements of a list. Empty: there is no list. */
+export function elementsAt(part: Part, ...steps: Path): readonly Part[] {
+  return Array.isArray(valueAt(part.value, steps)) ? childrenAt(part, ...steps) : [];
+}
+
+function specOf({ manifest }: RunnerGroup): Part {
+  return partAt({ path: [], value: manifest }, 'spec');
+}
+
+/** Returns the pods of the podTemplates: of the group and of its sizes. */
+export function podsOf(group: RunnerGroup) {
+  const spec = specOf(group);
+  return [spec, ...elementsAt(spec, 'sizes')].map((owner) => {
+    const pod = partAt(owner, 'podTemplate', 'spec');
+    const containers = ['containers', 'initContainers'].flatMap((list) => elementsAt(pod, list));
+    const runners = containers.filter(({ value }) => valueAt(value, ['name']) === 'runner');
+    return { owner, pod, containers, runners, labels: valueAt(owner.value, ['podTemplate', 'metadata', 'labels']) };
+  });
+}
+
+function containersOf(group: RunnerGroup): readonly Part[] {
+  return podsOf(group).flatMap(({ containers }) => containers);
+}
+
+/** Returns the containers of podTemplates that are merged over the runner's own. */
+function runnersOf(group: RunnerGroup): readonly Part[] {
+  return podsOf(group).flatMap(({ runners }) => runners);
+}
 
 /** Returns the odd values in a value, without its surroundings. @param isRunner false in other containers than `runner` */
-export function within(value: unknown, path: Path, isRunner = true): readonly Odd[] {
-  const isOf = (each: unknown) =>
-    /ontainers$/.test(String(path.at(-1))) ? valueAt(each, ['name']) === 'runner' : isRunner;
-  if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index], isOf(each)));
-  if (isMapping(value)) return Object.entries(value).flatMap(([key, each]) => within(each, [...path, key], isRunner));
+export function within(part: Part, isRunner = true): readonly Odd[] {
+  const { path, value } = part;
+  if (typeof value === 'object' && value !== null) {
+    const areContainers = /ontainers$/.test(String(path.at(-1)));
+    const isOfRunner = (each: Part) => (areContainers ? valueAt(each.value, ['name']) === 'runner' : isRunner);
+    return childrenAt(part).flatMap((each) => within(each, isOfRunner(each)));
+  }
   const message = oddValue(value, path, isRunner);
   return message === undefined ? [] : [[path, message]];
 }
@@ -135,7 +185,7 @@ function oddAmount(name: string, amountText: string, isOfRunner: boolean): strin
 function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
   const path = ['metadata', ...(valueAt(manifest, ['metadata', 'namespace']) === undefined ? [] : ['namespace'])];
   const message = `is ${namespace}: CI jobs would run beside what rules the cluster. Give runners a namespace of their own, e.g. "namespace: runners"`;
-  return oddIf(/^argocd$|^kube-/.test(namespace), path, message);
+  return oddIf([/^argocd$|^kube-/.test(namespace), path, message]);
 }
 
 const OTHER_FORGES = /^(?:[\w-]+\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
@@ -150,28 +200,23 @@ const FOLDER = /^(?:gitea|git|forge|code|scm|vcs)$/i;
 
 /** Warns of another forge, and of the address of a page in a browser. */
 function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
-  const { hostname, origin, pathname } = new URL(giteaUrl);
+  const { hostname, origin, pathname, port, protocol } = new URL(giteaUrl);
   const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
-  if (OTHER_FORGES.test(hostname))
-    return [[path, `is ${hostname}, which is no Gitea: write the address of yours, e.g. https://gitea.example.com`]];
-  const { port, protocol } = new URL(giteaUrl);
-  const isCrossed = `${protocol}${port}` === 'https:80' || `${protocol}${port}` === 'http:443';
-  if (isCrossed) {
-    const [right, wrong] = port === '80' ? ['http', 'https'] : ['https', 'http'];
-    return [
-      [
-        path,
-        `is ${wrong} at port ${port}, which speaks ${right}: write ${giteaUrl.replace(`:${port}`, '')}, or the right port`,
-      ],
-    ];
-  }
+  const isCrossed = ['https:80', 'http:443'].includes(`${protocol}${port}`);
+  const [right, wrong] = port === '80' ? ['http', 'https'] : ['https', 'http'];
+  const withoutPort = giteaUrl.replace(`:${port}`, '');
   const name = ownerNameIn(scope).toLowerCase();
   const steps = pathname.split('/').slice(1);
   const isOwner = (step: string) => step.toLowerCase() === name && !FOLDER.test(step);
   const first = steps.findIndex((step) => step !== '' && (PAGES.has(step) || isOwner(step)));
-  if (first < 0) return [];
-  const base = [origin, ...steps.slice(0, first)].join('/');
-  return [[path, `is the address of a page, ${steps.slice(first).join('/')}: write the address of Gitea, ${base}`]];
+  const [page, base] = [steps.slice(first).join('/'), [origin, ...steps.slice(0, first)].join('/')];
+  const forge = `is ${hostname}, which is no Gitea: write the address of yours, e.g. https://gitea.example.com`;
+  const crossed = `is ${wrong} at port ${port}, which speaks ${right}: write ${withoutPort}, or the right port`;
+  return oddIf(
+    [OTHER_FORGES.test(hostname), path, forge],
+    [isCrossed, path, crossed],
+    [first >= 0, path, `is the address of a page, ${page}: write the address of Gitea, ${base}`],
+  ).slice(0, 1);
 }
 
 /** The organization, the user, or the owner of the repository. Empty: the scope is global. */
@@ -190,7 +235,7 @@ const SHORT = [
 function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
   return SHORT.flatMap(([field, least, what]) => {
     const seconds = Number(valueAt(manifest, ['spec', field]));
-    return oddIf(seconds > 0 && seconds < least, ['spec', field], `is ${seconds} s for ${what}`);
+    return oddIf([seconds > 0 && seconds < least, ['spec', field], `is ${seconds} s for ${what}`]);
   });
 }
 
@@ -201,31 +246,32 @@ const OF_APPLICATIONS =
 
 /** Warns of annotations that do something else than their lines seem to say. */
 function aboutAnnotations({ manifest }: RunnerGroup): readonly Odd[] {
-  const aboutKey = (key: string, odd: RegExp, messageOf: (value: string) => string): readonly Odd[] => {
-    const path = ['metadata', 'annotations', key];
-    const value = valueAt(manifest, path);
-    return typeof value === 'string' && odd.test(value) ? [[path, messageOf(value)]] : [];
-  };
-  const suspends = (value: string) =>
-    `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
-  return [
-    ...aboutKey(SUSPENDED, /^(?:|false|no|off|0|none|null)$/i, suspends),
-    ...aboutKey(LOOK_NOW, /^/, () => LOOKS_ONCE),
-    ...aboutKey(SKIP_RECONCILE, /^/, () => OF_APPLICATIONS),
-  ];
+  return childrenAt({ path: [], value: manifest }, 'metadata', 'annotations').flatMap(({ path, value }) => {
+    const key = path.at(-1);
+    const isNegative = /^(?:|false|no|off|0|none|null)$/i.test(String(value));
+    const suspends = `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
+    return oddIf(
+      [key === SUSPENDED && isNegative, path, suspends],
+      [key === LOOK_NOW, path, LOOKS_ONCE],
+      [key === SKIP_RECONCILE, path, OF_APPLICATIONS],
+    );
+  });
 }
 
 /** Warns of entries that a wider entry covers: repositories, and hours of a pool. */
-function aboutSwallowed({ manifest }: RunnerGroup): readonly Odd[] {
-  const entries = (field: string) => listAt(manifest, ['spec', field]);
-  const ofPatterns = ['repositories', 'order'].flatMap((field) =>
-    entries(field).flatMap((_, at): readonly Odd[] => {
-      const wide = entries(field).indexOf('*');
-      const isBehind = wide >= 0 && (field === 'order' ? at > wide : at !== wide);
-      return oddIf(isBehind, ['spec', field, at], `never counts beside "*", which fits all: remove one of them`);
-    }),
+function aboutSwallowed(group: RunnerGroup): readonly Odd[] {
+  const spec = specOf(group);
+  const ofPatterns = ['repositories', 'order'].flatMap((field) => {
+    const entries = elementsAt(spec, field);
+    const wide = entries.findIndex(({ value }) => value === '*');
+    const covered = entries.filter((_, at) => wide >= 0 && (field === 'order' ? at > wide : at !== wide));
+    return covered.map(({ path }): Odd => [path, 'never counts beside "*", which fits all: remove one of them']);
+  });
+  const hours = elementsAt(spec, 'idleSchedule').map(
+    ({ value }) =>
+      (name: string) =>
+        String(valueAt(value, [name])),
   );
-  const hours = entries('idleSchedule').map((each) => (name: string) => String(valueAt(each, [name])));
   const ofHours = hours.flatMap((hoursOf, hoursIndex): readonly Odd[] => {
     const wide = hours.findIndex((otherHours, index) => {
       const isSame = otherHours('days') === hoursOf('days') && otherHours('timeZone') === hoursOf('timeZone');
@@ -235,34 +281,37 @@ function aboutSwallowed({ manifest }: RunnerGroup): readonly Odd[] {
       return isSame && isAround && (difference > 0 || (difference === 0 && index < hoursIndex));
     });
     const message = `never counts: idleSchedule[${wide}] has as many runners at these hours. Raise runners, or remove it`;
-    return oddIf(wide >= 0, ['spec', 'idleSchedule', hoursIndex], message);
+    return oddIf([wide >= 0, ['spec', 'idleSchedule', hoursIndex], message]);
   });
   return [...ofPatterns, ...ofHours];
 }
 
 /** Warns of folders of the node in options of containers: the daemon of a runner sees the folders of its own pod. */
-function aboutHostPaths({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  const path = ['spec', 'runnerConfig', 'container', 'options'];
-  const [, folder] = /(?:^|\s)(?:-v|--volume)[\s=]*(\/[^:\s]+):/.exec(String(valueAt(manifest, path) ?? '')) ?? [];
-  const isMounted = JSON.stringify(podsOf(manifest)).includes('"mountPath"');
+function aboutHostPaths(group: RunnerGroup): readonly Odd[] {
+  const { path, value } = partAt(specOf(group), 'runnerConfig', 'container', 'options');
+  const [, folder] = /(?:^|\s)(?:-v|--volume)[\s=]*(\/[^:\s]+):/.exec(String(value ?? '')) ?? [];
+  const isMounted = JSON.stringify(podsOf(group)).includes('"mountPath"');
   const message = `mounts ${folder} of the runner's own pod, which has nothing there, and not of the node: remove it`;
-  return oddIf(folder !== undefined && hasDocker(containerMode) && !isMounted, path, message);
+  return oddIf([folder !== undefined && hasDocker(group.containerMode) && !isMounted, path, message]);
 }
 
 /** Warns of names that are no repository, or are repositories of others. */
-function aboutRepositories({ manifest, scope }: RunnerGroup): readonly Odd[] {
-  const ownOwner = ownerNameIn(scope);
-  const foreignRepositories = ['repositories', 'order'].flatMap((field) =>
-    listAt(manifest, ['spec', field]).flatMap((each, index): readonly Odd[] => {
-      const [owner = '', name] = String(each).split('/');
+function aboutRepositories(group: RunnerGroup): readonly Odd[] {
+  const [spec, ownOwner] = [specOf(group), ownerNameIn(group.scope)];
+  const ofOthers = ['repositories', 'order'].flatMap((field) =>
+    elementsAt(spec, field).flatMap(({ path, value }) => {
+      const [owner = '', name] = String(value).split('/');
       const isForeign = !owner.includes('*') && owner.toLowerCase() !== ownOwner.toLowerCase();
-      if (name === undefined || ownOwner === '' || !isForeign) return [];
-      return [[['spec', field, index], `is of ${owner}, and the group has jobs of ${ownOwner} only: write "${name}"`]];
+      const message = `is of ${owner}, and the group has jobs of ${ownOwner} only: write "${name}"`;
+      return oddIf([name !== undefined && ownOwner !== '' && isForeign, path, message]);
     }),
   );
-  const [, base] = /^(.+)\.git$/i.exec(String(valueAt(manifest, ['spec', 'repo']) ?? '')) ?? [];
-  const message = `ends with .git, as no repository does: write "repo: ${base}"`;
-  return [...oddIf(base !== undefined, ['spec', 'repo'], message), ...foreignRepositories];
+  const { path, value } = partAt(spec, 'repo');
+  const [, base] = /^(.+)\.git$/i.exec(String(value ?? '')) ?? [];
+  return [
+    ...oddIf([base !== undefined, path, `ends with .git, as no repository does: write "repo: ${base}"`]),
+    ...ofOthers,
+  ];
 }
 
 function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): readonly Odd[] {
@@ -270,7 +319,11 @@ function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): 
     const path = ['spec', 'limits', index, 'max'];
     const message = `is ${max}, more than the cap, which is ${maxActiveRunners}, so it limits nothing: write less, or remove it`;
     // A name may be shared with other groups.
-    return oddIf(name === undefined && max > maxActiveRunners && valueAt(manifest, path) !== undefined, path, message);
+    return oddIf([
+      name === undefined && max > maxActiveRunners && valueAt(manifest, path) !== undefined,
+      path,
+      message,
+    ]);
   });
 }
 
@@ -282,256 +335,211 @@ const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>
 /** Names near those of the images of the runner project. */
 const NEAR_PROJECT =
   /^(?:(?:docker\.io|(?:docker\.)?gitea\.com)\/)?((?:gitea\/)?(?:act-runner|act-?runners|act_runners|gitea\/(?:runners|gitea-runner|actrunner)))(?:[:@]|$)/;
-/** Releases without `register --ephemeral`, which came with act_runner 0.2.12. */
+const HOLDS_NO_RUNNER =
+  'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
+/** Releases without `register --ephemeral`. */
 const TOO_OLD = /(?:^|\/)act_runner:v?0\.(?:[01]\.\d+|2\.(?:\d|1[01]))(?![\d.])/;
+const NEVER_REGISTERS =
+  'is older than act_runner 0.2.12, which brought ephemeral runners: it never registers. Remove the line';
 
-function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  const ofTemplates = podsOf(manifest).flatMap(({ runners }) => runners);
-  const images = [{ path: ['spec'], container: valueAt(manifest, ['spec']) }, ...ofTemplates];
-  const noRunner =
-    'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
-  return images.flatMap(({ path: place, container }): readonly Odd[] => {
-    const [path, image] = [[...place, 'image'], String(valueAt(container, ['image']) ?? '')];
-    const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
-    const lacksRootless = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
-    const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+function aboutImage(group: RunnerGroup): readonly Odd[] {
+  return [specOf(group), ...runnersOf(group)].flatMap((part) => {
+    const { path, value } = partAt(part, 'image');
+    const image = String(value ?? '');
     const near = NEAR_PROJECT.exec(image)?.[1];
-    if (near !== undefined)
-      return [
-        [path, `names ${near}, which the runner project has not: write gitea/runner, or gitea/act_runner before 1.0`],
-      ];
-    if (TOO_OLD.test(image))
-      return [
-        [path, 'is older than act_runner 0.2.12, which brought ephemeral runners: it never registers. Remove the line'],
-      ];
-    return [
-      ...oddIf(NO_RUNNER.test(image), path, noRunner),
-      ...oddIf(lacksRootless, path, `has no docker daemon, which containerMode dind-rootless needs: write ${advice}`),
-    ];
+    const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
+    const lacksRootless = base !== undefined && group.containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
+    const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+    const notThere = `names ${near}, which the runner project has not: write gitea/runner, or gitea/act_runner before 1.0`;
+    return oddIf(
+      [near !== undefined, path, notThere],
+      [TOO_OLD.test(image), path, NEVER_REGISTERS],
+      [NO_RUNNER.test(image), path, HOLDS_NO_RUNNER],
+      [lacksRootless, path, `has no docker daemon, which containerMode dind-rootless needs: write ${advice}`],
+    ).slice(0, 1);
   });
 }
 
 /** Variables of containers, and of the runner's configuration, whose container is `runner`, too. */
-function variablesOf(manifest: RunnerGroup['manifest']) {
-  const envs = ['spec', 'runnerConfig', 'runner', 'envs'];
-  const ofContainers = containersIn(manifest).flatMap(({ path, container }) =>
-    listAt(container, ['env']).map((each, index) => ({
-      container: valueAt(container, ['name']),
-      name: String(valueAt(each, ['name'])),
-      value: valueAt(each, ['value']),
-      path: [...path, 'env', index],
+function variablesOf(group: RunnerGroup) {
+  const ofContainers = containersOf(group).flatMap((container) =>
+    elementsAt(container, 'env').map(({ path, value }) => ({
+      container: valueAt(container.value, ['name']),
+      name: String(valueAt(value, ['name'])),
+      value: valueAt(value, ['value']),
+      path,
     })),
   );
-  const ofConfig = Object.entries(valueAt(manifest, envs) ?? {}).map(([name, value]) => {
-    return { container: 'runner', name, value, path: [...envs, name] };
+  const ofConfig = childrenAt(specOf(group), 'runnerConfig', 'runner', 'envs').map(({ path, value }) => {
+    return { container: 'runner', name: String(path.at(-1)), value, path };
   });
   return [...ofContainers, ...ofConfig];
 }
 
 /** Warns of labels that take the place of a label with an image, or nearly have its name. */
-function aboutLabels({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  if (!hasDocker(containerMode)) return [];
-  const withImages = DEFAULT_LABELS.map((text) => ({
-    name: String(text.split(':')[0]),
-    image: text.replace(/^[^:]*/, ''),
-  }));
-  return listAt(manifest, ['spec', 'labels']).flatMap((written, index): readonly Odd[] => {
-    const [label, path] = [String(written), ['spec', 'labels', index]];
-    const name = label.split(':')[0] ?? '';
-    const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-    const near = withImages.find((each) => plain(each.name) === plain(name) && each.name !== name);
-    const ofDefaults = withImages.find((each) => each.name === name);
-    const isBare = !label.includes(':') && ofDefaults !== undefined;
-    const bare = `has no image, so its CI jobs run in the runner's own container, which lacks their tools: write "${name}${ofDefaults?.image}", or "${name}:host" if that is meant`;
-    return [
-      ...oddIf(
-        near !== undefined,
-        path,
-        `is not ${near?.name}, as workflows write it: write "${near?.name}${label.slice(name.length)}"`,
-      ),
-      ...oddIf(isBare, path, bare),
-    ];
+function aboutLabels(group: RunnerGroup): readonly Odd[] {
+  if (!hasDocker(group.containerMode)) return [];
+  const nameIn = (label: string) => label.split(':')[0] ?? '';
+  const images = new Map(DEFAULT_LABELS.map((label) => [nameIn(label), label.slice(nameIn(label).length)]));
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return elementsAt(specOf(group), 'labels').flatMap(({ path, value }) => {
+    const label = String(value);
+    const name = nameIn(label);
+    const near = [...images.keys()].find((each) => plain(each) === plain(name) && each !== name);
+    const image = images.get(name);
+    const bare = `has no image, so its CI jobs run in the runner's own container, which lacks their tools: write "${name}${image}", or "${name}:host" if that is meant`;
+    return oddIf(
+      [near !== undefined, path, `is not ${near}, as workflows write it: write "${near}${label.slice(name.length)}"`],
+      [image !== undefined && !label.includes(':'), path, bare],
+    );
   });
 }
 
 /** Names of architectures in `uname -m` and in images. */
-const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
+const ARCHITECTURES: ReadonlyMap<unknown, string> = new Map([
   ...['x86_64', 'x86-64', 'x64', 'AMD64', 'intel'].map((name) => [name, 'amd64'] as const),
   ...['aarch64', 'arm64v8', 'armv8', 'ARM64'].map((name) => [name, 'arm64'] as const),
   ...['armv7', 'armv7l', 'armhf', 'arm32v7'].map((name) => [name, 'arm'] as const),
   ...['i386', 'i686', 'x86'].map((name) => [name, '386'] as const),
 ]);
-
-/** Values of `kubernetes.io/arch` that no node has, in a selector and in an affinity. */
-function aboutArchitecture(value: unknown, path: Path): readonly Odd[] {
-  if (Array.isArray(value)) return value.flatMap((each, index) => aboutArchitecture(each, [...path, index]));
-  if (!isMapping(value)) {
-    const architecture = typeof value === 'string' && ARCHITECTURES.get(value);
-    const isOfKey = path.at(-1) === ARCH || path.at(-2) === 'values';
-    return architecture && isOfKey ? [[path, `is ${value}, which no node says: write ${architecture}`]] : [];
-  }
-  const isOther = value['key'] !== undefined && value['key'] !== ARCH;
-  return isOther ? [] : Object.entries(value).flatMap(([key, each]) => aboutArchitecture(each, [...path, key]));
-}
-
 const ARCH = 'kubernetes.io/arch';
 
-/** The pods of the podTemplates, of the group and of its sizes: their specs, labels and containers. */
-export function podsOf(manifest: RunnerGroup['manifest']) {
-  const sizes = listAt(manifest, ['spec', 'sizes']).map((_, index) => ['spec', 'sizes', index]);
-  return [['spec'], ...sizes].map((place) => {
-    const template = valueAt(manifest, [...place, 'podTemplate']);
-    const [path, spec]: [Path, unknown] = [[...place, 'podTemplate', 'spec'], valueAt(template, ['spec'])];
-    const containers = ['containers', 'initContainers'].flatMap((list) =>
-      listAt(spec, [list]).map((container, index) => ({ list, path: [...path, list, index], container })),
-    );
-    const runners = containers.filter(({ container }) => valueAt(container, ['name']) === 'runner');
-    return { path, spec, labels: valueAt(template, ['metadata', 'labels']), containers, runners };
-  });
-}
-
-/** The containers that podTemplates name. */
-function containersIn(manifest: RunnerGroup['manifest']) {
-  return podsOf(manifest).flatMap(({ containers }) => containers);
+/** Warns of values of `kubernetes.io/arch` that no node has, in a selector and in an affinity. */
+function aboutArchitecture(part: Part): readonly Odd[] {
+  const { path, value } = part;
+  const architecture = ARCHITECTURES.get(value);
+  if (architecture !== undefined && (path.at(-1) === ARCH || path.at(-2) === 'values'))
+    return [[path, `is ${value}, which no node says: write ${architecture}`]];
+  const key = valueAt(value, ['key']) ?? ARCH;
+  return key === ARCH ? childrenAt(part).flatMap((each) => aboutArchitecture(each)) : [];
 }
 
 const MASTER = 'node-role.kubernetes.io/master';
+const NO_MASTER =
+  'is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane';
+const EVERY_TAINT = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
+const NO_VALUE = 'is Equal without a value, which fits no taint that has one: write "operator: Exists", or the value';
 
-/** Nodes that no runner is for. */
-function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
-  const every = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
-  return podsOf(manifest).flatMap(({ path, spec }) => {
-    const system = valueAt(spec, ['nodeSelector', 'kubernetes.io/os']) ?? 'linux';
-    const foreign = `is ${String(system)}, and runners are Linux programs: write linux, or remove it`;
+/** Warns of nodes that no runner is for. */
+function aboutNodes(group: RunnerGroup): readonly Odd[] {
+  return podsOf(group).flatMap(({ pod }) => {
+    const master = partAt(pod, 'nodeSelector', MASTER);
+    const system = partAt(pod, 'nodeSelector', 'kubernetes.io/os');
+    const foreign = `is ${system.value}, and runners are Linux programs: write linux, or remove it`;
+    const ofTolerations = elementsAt(pod, 'tolerations').flatMap(({ path, value }) => {
+      const [operator, key, taintValue] = ['operator', 'key', 'value'].map((field) => valueAt(value, [field]));
+      return oddIf(
+        [operator === 'Exists' && !key, path, EVERY_TAINT],
+        [operator === 'Equal' && (taintValue ?? '') === '', [...path, 'operator'], NO_VALUE],
+      );
+    });
     return [
       ...oddIf(
-        valueAt(spec, ['nodeSelector', MASTER]) !== undefined,
-        [...path, 'nodeSelector', MASTER],
-        'is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane',
+        [master.value !== undefined, master.path, NO_MASTER],
+        [(system.value ?? 'linux') !== 'linux', system.path, foreign],
       ),
-      ...oddIf(system !== 'linux', [...path, 'nodeSelector', 'kubernetes.io/os'], foreign),
-      ...listAt(spec, ['tolerations']).flatMap((each, index) =>
-        oddIf(
-          valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key']),
-          [...path, 'tolerations', index],
-          every,
-        ),
-      ),
-      ...listAt(spec, ['tolerations']).flatMap((each, index) =>
-        oddIf(
-          valueAt(each, ['operator']) === 'Equal' && (valueAt(each, ['value']) ?? '') === '',
-          [...path, 'tolerations', index, 'operator'],
-          'is Equal without a value, which fits no taint that has one: write "operator: Exists", or the value',
-        ),
-      ),
-      ...['nodeSelector', 'affinity'].flatMap((field) => aboutArchitecture(valueAt(spec, [field]), [...path, field])),
+      ...ofTolerations,
+      ...['nodeSelector', 'affinity'].flatMap((field) => aboutArchitecture(partAt(pod, field))),
     ];
   });
 }
 
 /** Warns of a spread that selects other pods than the group's own, and of selectors that are missing and select none. */
-function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
+function aboutSpread(group: RunnerGroup): readonly Odd[] {
+  const { name } = group;
   const field = 'topologySpreadConstraints';
-  return podsOf(manifest).flatMap(({ path, spec, labels }) => {
-    const podLabels = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...(labels ?? {}) }));
-    const spreads = listAt(spec, [field]).flatMap((each, index): readonly Odd[] => {
-      const place = [...path, field, index, 'labelSelector'];
-      const wrongIn = (key: string, value: unknown, at: Path): readonly Odd[] => {
-        const own = podLabels.has(key) ? `${key}: ${podLabels.get(key)}` : `${GROUP_NAME}: ${name}`;
-        return [[at, `is ${value}, which no pod of the group has, so nothing is spread: write "${own}"`]];
-      };
-      const ofLabels = Object.entries(valueAt(each, ['labelSelector', 'matchLabels']) ?? {}).flatMap(([key, value]) =>
-        podLabels.get(key) === value ? [] : wrongIn(key, value, [...place, 'matchLabels', key]),
-      );
-      const ofExpressions = listAt(each, ['labelSelector', 'matchExpressions']).flatMap((expression, nth) => {
-        const [key, values] = [String(valueAt(expression, ['key'])), listAt(expression, ['values'])];
-        const isGood = valueAt(expression, ['operator']) !== 'In' || values.includes(podLabels.get(key));
-        return isGood ? [] : wrongIn(key, values.join(' or '), [...place, 'matchExpressions', nth, 'values']);
+  return podsOf(group).flatMap(({ pod, labels }) => {
+    const podLabels = new Map<unknown, unknown>(Object.entries({ ...groupLabels(name), ...(labels ?? {}) }));
+    const wrong = (path: Path, key: unknown, selected: unknown): Odd => {
+      const own = podLabels.has(key) ? `${key}: ${podLabels.get(key)}` : `${GROUP_NAME}: ${name}`;
+      return [path, `is ${selected}, which no pod of the group has, so nothing is spread: write "${own}"`];
+    };
+    const ofSpreads = elementsAt(pod, field).flatMap((spread) => {
+      const ofLabels = childrenAt(spread, 'labelSelector', 'matchLabels').flatMap(({ path, value }) => {
+        const key = path.at(-1);
+        return podLabels.get(key) === value ? [] : [wrong(path, key, value)];
+      });
+      const ofExpressions = elementsAt(spread, 'labelSelector', 'matchExpressions').flatMap(({ path, value }) => {
+        const [key, values] = [valueAt(value, ['key']), listAt(value, ['values'])];
+        const isGood = valueAt(value, ['operator']) !== 'In' || values.includes(podLabels.get(key));
+        return isGood ? [] : [wrong([...path, 'values'], key, values.join(' or '))];
       });
       return [...ofLabels, ...ofExpressions];
     });
-    return [
-      ...spreads,
-      ...withoutSelector(valueAt(spec, [field]), [...path, field], name),
-      ...withoutSelector(valueAt(spec, ['affinity']), [...path, 'affinity'], name),
-    ];
+    return [...ofSpreads, ...[field, 'affinity'].flatMap((each) => withoutSelector(partAt(pod, each), name))];
   });
 }
 
 /** Constraints of pods, all with a topologyKey, that lack a selector: for Kubernetes that is no pod, and not all. */
-function withoutSelector(value: unknown, path: Path, name: string): readonly Odd[] {
-  if (Array.isArray(value)) return value.flatMap((each, index) => withoutSelector(each, [...path, index], name));
-  if (!isMapping(value)) return [];
-  if (value['topologyKey'] === undefined)
-    return Object.entries(value).flatMap(([key, each]) => withoutSelector(each, [...path, key], name));
+function withoutSelector(part: Part, name: string): readonly Odd[] {
+  const [topologyKey, selector] = ['topologyKey', 'labelSelector'].map((field) => valueAt(part.value, [field]));
+  if (topologyKey === undefined) return childrenAt(part).flatMap((each) => withoutSelector(each, name));
   const message = `selects no pod, so it has no effect: write "labelSelector: {matchLabels: {${GROUP_NAME}: ${name}}}"`;
-  return oddIf((value['labelSelector'] ?? undefined) === undefined, path, message);
+  return oddIf([(selector ?? undefined) === undefined, part.path, message]);
 }
 
 /** Values with which the daemon of `dind-rootless` does not start, by field: it is uid 1000 of its image, which it writes to. */
 const AGAINST_ROOTLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
   privileged: (value) => value === false,
-  runAsUser: (value) => value !== 1000,
+  runAsUser: (value) => typeof value === 'number' && value !== 1000,
   readOnlyRootFilesystem: (value) => value === true,
 };
+
+const NAMED_USER =
+  'is true, and the image names its user and no number, so the kubelet refuses it: write "runAsUser: 1000", too';
 
 /**
  * Warns if the rootless daemon gets no privileged container, another user or a file system that it cannot write. Other
  * runtimes may need no privileges.
  */
-function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  if (containerMode !== 'dind-rootless') return [];
-  const named =
-    'is true, and the image names its user and no number, so the kubelet refuses it: write "runAsUser: 1000", too';
-  return podsOf(manifest).flatMap(({ path, spec, runners }) => {
-    const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(spec, [field]) !== undefined);
-    const contexts = [{ path, container: spec }, ...runners].map((each) => ({
-      at: [...each.path, 'securityContext'],
-      set: (field: string) => valueAt(each.container, ['securityContext', field]) ?? undefined,
-    }));
-    const isNamed = contexts.every(({ set }) => set('runAsUser') === undefined);
-    return contexts.flatMap(({ at, set }) => [
-      ...Object.entries(isOther ? {} : AGAINST_ROOTLESS).flatMap(([field, isWrong]) => {
-        const message = `is ${set(field)}, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"`;
-        return oddIf(set(field) !== undefined && isWrong(set(field)), [...at, field], message);
-      }),
-      ...oddIf(isNamed && set('runAsNonRoot') === true, [...at, 'runAsNonRoot'], named),
-    ]);
+function aboutRootless(group: RunnerGroup): readonly Odd[] {
+  if (group.containerMode !== 'dind-rootless') return [];
+  return podsOf(group).flatMap(({ pod, runners }) => {
+    const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(pod.value, [field]) !== undefined);
+    const contexts = [pod, ...runners].map((each) => partAt(each, 'securityContext'));
+    const isNamed = contexts.every(({ value }) => typeof valueAt(value, ['runAsUser']) !== 'number');
+    return contexts.flatMap((context) => {
+      const rootless = Object.entries(isOther ? {} : AGAINST_ROOTLESS).flatMap(([field, isWrong]) => {
+        const { path, value } = partAt(context, field);
+        const message = `is ${value}, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"`;
+        return oddIf([isWrong(value), path, message]);
+      });
+      const nonRoot = partAt(context, 'runAsNonRoot');
+      return [...rootless, ...oddIf([isNamed && nonRoot.value === true, nonRoot.path, NAMED_USER])];
+    });
   });
 }
 
+const ENDS_JOB = 'ends the CI job when it fails, and the kubelet sees the end of a runner without it: remove it';
+
 /** A runner has no port and no health of its own: what fails here is a CI job that is busy. */
-function aboutProbes({ manifest }: RunnerGroup): readonly Odd[] {
-  return podsOf(manifest).flatMap(({ runners }) =>
-    runners.flatMap(({ path, container }) =>
-      ['livenessProbe', 'startupProbe'].flatMap((probe) =>
-        oddIf(
-          valueAt(container, [probe]) !== undefined,
-          [...path, probe],
-          'ends the CI job when it fails, and the kubelet sees the end of a runner without it: remove it',
-        ),
-      ),
-    ),
+function aboutProbes(group: RunnerGroup): readonly Odd[] {
+  return runnersOf(group).flatMap((runner) =>
+    ['livenessProbe', 'startupProbe'].flatMap((probe) => {
+      const { path, value } = partAt(runner, probe);
+      return oddIf([value !== undefined, path, ENDS_JOB]);
+    }),
   );
 }
 
 const NO_DAEMON =
   'runs in an init container, where no docker daemon answers: do this in the workflow. For images, see the Helm value prePull';
 
-function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
+function aboutSetup(group: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'setupCommand'];
-  const words = listAt(manifest, path).map(String);
+  const words = listAt(group.manifest, path).map(String);
   const isSigned = words.some((word) => /^(?:&&?|\|\|?|;|[0-9]?>>?|<)$/.test(word));
   if (OUTSIDE_DATA.test(words.join(' '))) return [[path, ONLY_DATA]];
-  const hasHost = variablesOf(manifest).some(({ name }) => name === 'DOCKER_HOST');
+  const hasHost = variablesOf(group).some(({ name }) => name === 'DOCKER_HOST');
   if (!hasHost && /^(?:\S*\/)?docker$/.test(words[0] ?? '')) return [[path, NO_DAEMON]];
   if (!isSigned && !(words.length === 1 && /\s/.test(words[0] ?? ''))) return [];
   return [[path, `is one program with its arguments, and no shell reads it: write ${shellLine(words.join(' '))}`]];
 }
 
 /** Labels of other machines, where nothing picks such nodes. */
-function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
-  if (/"(?:nodeSelector|affinity|runtimeClassName)":|kubernetes\.io\/arch/.test(JSON.stringify(podsOf(manifest))))
+function aboutMachines(group: RunnerGroup): readonly Odd[] {
+  const { manifest, labels } = group;
+  if (/"(?:nodeSelector|affinity|runtimeClassName)":|kubernetes\.io\/arch/.test(JSON.stringify(podsOf(group))))
     return [];
   const hasDevice = DEVICE.test(JSON.stringify(manifest));
   const labelNames = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
@@ -553,10 +561,11 @@ const DEVICE = /"(?:[a-z0-9.-]+\/[\w.-]*(?:gpu|mig-|cuda)|runtimeClassName"|tole
 const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
 
 /** Warns of variables that lead docker's client elsewhere: the daemon of a runner has a socket without TLS. */
-function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+function aboutDaemon(group: RunnerGroup): readonly Odd[] {
+  const { containerMode } = group;
   const isClient = (name: unknown) => name === 'runner' || (name === 'docker' && hasDocker(containerMode));
   const leads = /^DOCKER_(?:HOST|TLS|TLS_VERIFY|TLS_CERTDIR|CERT_PATH|CONTEXT)$/;
-  const variables = variablesOf(manifest).filter(({ container, name }) => isClient(container) && leads.test(name));
+  const variables = variablesOf(group).filter(({ container, name }) => isClient(container) && leads.test(name));
   const daemon = `the daemon of containerMode ${containerMode}, which has a socket without TLS`;
   if (hasDocker(containerMode))
     return variables.map(({ path, name }) => [path, `${name} leads docker away from ${daemon}: remove it`]);
@@ -577,23 +586,17 @@ const OF_ALL = [
  * Warns of a proxy and of CA certificates that only container `runner` has. In modes without docker it runs the CI jobs,
  * too, and may be the only one that needs them.
  */
-function aboutSharing({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  if (!hasDocker(containerMode)) return [];
-  const inPod = podsOf(manifest).flatMap(({ runners }) => runners);
+function aboutSharing(group: RunnerGroup): readonly Odd[] {
+  if (!hasDocker(group.containerMode)) return [];
   return OF_ALL.flatMap(([field, names, line]) => {
-    if (valueAt(manifest, ['spec', field]) !== undefined) return [];
+    if (valueAt(group.manifest, ['spec', field]) !== undefined) return [];
     const message = `reaches only container runner, and neither the registration nor CI jobs: write "${line}" below spec in its place`;
-    const places = inPod.flatMap(({ path, container }) => [
-      ...listAt(container, ['env']).flatMap((each, index) =>
-        names.test(String(valueAt(each, ['name']))) ? [[...path, 'env', index]] : [],
-      ),
-      ...listAt(container, ['volumeMounts']).flatMap((each, index) =>
-        field === 'caBundle' && CA_PLACES.test(String(valueAt(each, ['mountPath'])))
-          ? [[...path, 'volumeMounts', index]]
-          : [],
-      ),
+    const isMount = (path: unknown) => field === 'caBundle' && CA_PLACES.test(String(path));
+    const places = runnersOf(group).flatMap((runner) => [
+      ...elementsAt(runner, 'env').filter(({ value }) => names.test(String(valueAt(value, ['name'])))),
+      ...elementsAt(runner, 'volumeMounts').filter(({ value }) => isMount(valueAt(value, ['mountPath']))),
     ]);
-    return places.slice(0, 1).map((path): Odd => [path, message]);
+    return places.slice(0, 1).map(({ path }): Odd => [path, message]);
   });
 }
 
@@ -625,11 +628,13 @@ const LASTS =
   'does not end with the CI job, so its pod stays: make it an init container with restartPolicy: Always, or remove it';
 
 /** Warns of containers of the podTemplate except `runner`. The parsed template has only JSON values, in any form. */
-export function oddContainers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+export function oddContainers(group: RunnerGroup): readonly Odd[] {
+  const { containerMode } = group;
   const ofOwn = hasDocker(containerMode) ? `: containerMode ${containerMode} has a daemon of its own` : '';
-  return containersIn(manifest).flatMap(({ list, path, container }): readonly Odd[] => {
+  return containersOf(group).flatMap(({ path, value: container }): readonly Odd[] => {
     const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
     if (typeof name !== 'string' || image === '' || OF_OURS.has(name)) return [];
+    const list = String(path.at(-2));
     const ofDaemon = DOCKER_IMAGE.test(image) ? ofOwn : '';
     const faultOfOther = () => (list === 'containers' ? `${LASTS}${ofDaemon}` : oddBefore(container, image, ofDaemon));
     const message = RUNNER_IMAGE.test(image) ? SECOND_RUNNER[list] : faultOfOther();

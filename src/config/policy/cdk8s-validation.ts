@@ -10,6 +10,7 @@ import { isMapping, valueAt } from '../runnergroup/paths.ts';
 import { objectsBelow, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
+import { SECURITY_PROFILES } from '../runnergroup/words.ts';
 import { startsPods } from '../runnergroup/workloads.ts';
 import { judge, skippedRules } from './check.ts';
 import { defaultsOf } from './defaults.ts';
@@ -92,14 +93,13 @@ const POD_OF: ReadonlyMap<unknown, string> = new Map([
   ['Job', 'spec.template'],
   ['CronJob', 'spec.jobTemplate.spec.template'],
 ]);
-const FROM_STRICTEST = ['restricted', 'baseline', 'privileged'] as const;
 
 /** A pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
 function podAsGroup({ document, file, object }: ReadObject) {
   const path = podPathOf(object);
   if (path === undefined) return [];
   const podTemplate = valueAt(object, path.split('.')) as Mapping;
-  const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
+  const securityProfile = SECURITY_PROFILES.find((level) => securityViolations(podTemplate, level).length === 0);
   const spec = { containerMode: 'host', podTemplate, securityProfile };
   const source = { document, base: [], value: { apiVersion: API_VERSION, kind: KIND, spec } };
   const group = podOnly(source, { problems: [], wrong: [] }, 'job');

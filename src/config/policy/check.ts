@@ -8,7 +8,17 @@ import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { withSizes, writtenPath } from '../runnergroup/sizes.ts';
 import { originOf } from './defaults.ts';
-import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
+import {
+  type Asker,
+  allowedBy,
+  DAY_MS,
+  type Denial,
+  type Finding,
+  finding,
+  type GroupRule,
+  NONE,
+  timeLeft,
+} from './denial.ts';
 import { allLevels, coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { matchesAny, matchesGlob, normalRepository } from './policy-patterns.ts';
 import { GROUP_RULES } from './policy-rules.ts';
@@ -100,7 +110,6 @@ interface Judged extends Denial {
 /** What a finding is about: a group with its entries, the nearest one first, or without a group the Application. */
 type About = Pick<Denial, 'rule' | 'group'> & Pick<Asker, 'nowMs'> & { readonly entries?: readonly PolicyEntry[] };
 
-const DAY_MS = 86_400_000;
 /** How long before its end an exception is shown. */
 const TOLD_MS = 14 * DAY_MS;
 
@@ -122,7 +131,7 @@ function settle(
     ({ groups, rules }) => group && rules.includes(rule) && matchesAny(groups, keyText(group)),
   );
   const [exception] = fitting.sort((a, b) => b.until.localeCompare(a.until));
-  const leftMs = exception ? Date.parse(exception.until) + DAY_MS - nowMs : 0;
+  const leftMs = exception ? timeLeft(exception.until, nowMs) : 0;
   if (leftMs > TOLD_MS) return judged('excepted');
   const isInForce = leftMs > 0;
   const ends = `${isInForce ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;

@@ -48,6 +48,13 @@ export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
 
 export const NONE: readonly Finding[] = [];
 
+export const DAY_MS = 86_400_000;
+
+/** Returns how many ms an exception still holds. Its last day is a whole one, by UTC. 0 or less: it has ended. */
+export function timeLeft(until: string, nowMs: number): number {
+  return Date.parse(until) + DAY_MS - nowMs;
+}
+
 /** Describes the values that a list of patterns allows, for a message. */
 export function allowedBy(patterns: readonly string[]): string {
   return `the policy allows ${patterns.length === 0 ? 'none' : firstNames(patterns, 5)}`;

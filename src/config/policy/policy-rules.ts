@@ -18,7 +18,7 @@ import { quoted } from '../runnergroup/problems.ts';
 import { mostAskedOf } from '../runnergroup/resource-requests.ts';
 import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { otherSecrets } from '../runnergroup/secrets.ts';
-import { quantityValue } from '../runnergroup/words.ts';
+import { profileRank, quantityValue } from '../runnergroup/words.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON } from './denial.ts';
 import { coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { coversImage, matchesAny, parseImage } from './policy-patterns.ts';
@@ -106,17 +106,17 @@ export const GROUP_RULES: Readonly<Record<Exclude<RuleName, 'projects' | 'reposi
     if (rule === undefined) return reach ? finding(field, lowerIt, reach) : NONE;
     const groupLevel = neededLevel(group);
     const { highest, withReason = highest } = rule;
-    const highestAllowed = hasReason(group) && RANKS[withReason] > RANKS[highest] ? withReason : highest;
+    const highestAllowed = hasReason(group) && profileRank(withReason) > profileRank(highest) ? withReason : highest;
     const own = `is allowed by the annotation ${PROFILE_REASON}, which no release after 0.2 reads. Ask for an exception in the policy`;
-    if (RANKS[groupLevel] <= RANKS[highest]) return NONE;
-    if (RANKS[groupLevel] <= RANKS[highestAllowed]) return finding(field, own, 'told');
+    if (profileRank(groupLevel) <= profileRank(highest)) return NONE;
+    if (profileRank(groupLevel) <= profileRank(highestAllowed)) return finding(field, own, 'told');
     const unset = `is not set, which means ${groupLevel} with containerMode ${mode}`;
     const stateText = profile === undefined ? unset : `is ${groupLevel}`;
     // With docker a pod is privileged, whatever the field says.
     const meetsMost = mode === 'host' || (mode === 'buildkit' && highestAllowed === 'baseline');
     const lower = `Set it to ${highestAllowed}${meetsMost ? '' : ', with containerMode: host'}`;
     const withWords = `, or say in the annotation ${PROFILE_REASON} why this group needs it`;
-    const advice = `${lower}${RANKS[groupLevel] <= RANKS[withReason] ? withWords : ''}`;
+    const advice = `${lower}${profileRank(groupLevel) <= profileRank(withReason) ? withWords : ''}`;
     return finding(field, `${stateText}; the policy allows ${highestAllowed} at most. ${advice}`, reach);
   },
 
@@ -187,8 +187,6 @@ const UNREADABLE = ', which is no image that can be judged';
 function imagesOf(group: RunnerGroup): readonly Named[] {
   return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
 }
-
-const RANKS = { restricted: 0, baseline: 1, privileged: 2 } as const;
 
 /** Where the podTemplate of a group stands. */
 const TEMPLATE: FieldPath = ['spec', 'podTemplate'];

@@ -14,7 +14,7 @@ import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
 import { described, quantities, runnerLabel, stringLike } from '../runnergroup/field-kinds.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';
-import { IMAGE_REFERENCE, LONGEST_IMAGE, resourceInstead } from '../runnergroup/words.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE, resourceInstead, SECURITY_PROFILES } from '../runnergroup/words.ts';
 import { isRegistryPattern, normalRepository, wrongImagePattern } from './policy-patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
@@ -34,7 +34,7 @@ const scopePattern = () =>
     /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/,
     'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
   );
-const level = () => z.enum(['privileged', 'baseline', 'restricted']);
+const level = () => z.enum(SECURITY_PROFILES.toReversed());
 /** A field that may be absent, with the manual's text. */
 const field = <T extends z.ZodType>(schema: T, description: string) => described(schema.optional(), description);
 const list = <T extends z.ZodType>(entry: T, description: string) =>

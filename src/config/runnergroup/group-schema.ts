@@ -38,7 +38,7 @@ import {
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, refinementOf } from './words.ts';
+import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, refinementOf, SECURITY_PROFILES } from './words.ts';
 
 /** Release of the default images. Fixed, because a floating tag would change runners without a commit. */
 export const RUNNER_RELEASE = '1.0.8';
@@ -64,8 +64,6 @@ export const GRACEFUL_STOP_SECONDS = 10_800;
 /** Default: the time that the cluster autoscaler waits for a requested node (`--max-node-provision-time`). */
 export const PENDING_DEADLINE_SECONDS = 900;
 
-/** Kubernetes' Pod Security Standards, the weakest first. */
-const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
 /** Most runners of a pool. A plan reads each of them, and the names that their indexes have used. */
@@ -327,7 +325,7 @@ export const Spec = z.strictObject({
     'none',
   ),
   securityProfile: described(
-    z.enum(SECURITY_PROFILES).optional(),
+    z.enum(SECURITY_PROFILES.toReversed()).optional(),
     'Pod Security Standard that the final pod must meet. Each violation is an error that names rule and field.',
     '`restricted` with containerMode `host`, else `baseline` but for what the container of dockerd or BuildKit needs',
   ),

@@ -278,6 +278,14 @@ function distanceAt(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
 }
 
+/** Kubernetes' Pod Security Standards, the strictest first. */
+export const SECURITY_PROFILES = ['restricted', 'baseline', 'privileged'] as const;
+
+/** Returns the more, the more a profile allows. The strictest: 0. Unknown: -1 */
+export function profileRank(profile: string): number {
+  return SECURITY_PROFILES.map(String).indexOf(profile);
+}
+
 export const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 
 /** Images of Gitea's runner and of docker, as people write them. */
