@@ -120,7 +120,9 @@ function scene(count: number, looks: number, most: number): Scene {
   }
   const found = new Map<string, Look>();
   for (const { look } of groups) found.set(look, { jobs: jobs.get(look) ?? [], runners: rows.get(look) ?? [] });
-  const cluster: Evidence['cluster'] = most > 0 ? { is: 'seen', jobs: liveJobs, listedAtMs: NOW } : { is: 'unseen' };
+  const pods = new Map(liveJobs.map(({ namespace, name }) => [`${namespace}/${name}`, 1]));
+  const cluster: Evidence['cluster'] =
+    most > 0 ? { is: 'seen', jobs: liveJobs, pods, listedAtMs: NOW } : { is: 'unseen' };
   return { groups, evidence: { instance: INSTANCE, looks: found, cluster, nowMs: NOW } };
 }
 

@@ -341,7 +341,7 @@ export const RUNNERS: Readonly<
   },
   foreign: {
     ...GONE,
-    text: 'takes no slot: a CI job names it, but its runner is gone, or was registered by somebody else',
+    text: 'takes no slot: Gitea shows it at work, but its runner is gone, or was registered by somebody else',
   },
   unpinning: {
     ...WANTED,

@@ -401,6 +401,11 @@ function evidenceOf(
     return [look, { jobs, runners, rowsWereRead: true }] as const;
   });
   const application = seenRunners[0]?.live.application;
-  const cluster = { is: 'seen', jobs: seenRunners.map(({ live }) => live), listedAtMs: nowMs } as const;
+  const cluster = {
+    is: 'seen',
+    jobs: seenRunners.map(({ live }) => live),
+    pods: new Map(),
+    listedAtMs: nowMs,
+  } as const;
   return { instance, looks: new Map(looks), cluster, nowMs, ...(application !== undefined && { application }) };
 }

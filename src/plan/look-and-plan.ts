@@ -128,7 +128,7 @@ export async function lookAndPlan(
     // could seem to be gone.
     const isStale = systemClock.steadyMs() - before.steadyMs > FRESH_MS;
     const listed = isStale ? await list() : before;
-    const { origin, atMs: listedAtMs } = listed;
+    const { origin, atMs: listedAtMs, pods } = listed;
     const endedJobs = endedMeanwhile(before.jobs, listed.jobs);
     const jobs = jobsThen?.(endedJobs, settings.now(), clocks.boundsFor(origin ?? '')) ?? endedJobs;
     return planSeen({
@@ -140,7 +140,7 @@ export async function lookAndPlan(
       }),
       broken: inTrouble.map(troubleOfBroken),
       suspended: before.suspended,
-      cluster: origin === undefined ? undefined : { origin, jobs, listedAtMs },
+      cluster: origin === undefined ? undefined : { origin, jobs, pods, listedAtMs },
       withPast: origin === undefined ? (await import('../planner/unseen/unseen.ts')).withPast : undefined,
       clockOf: (server) => clocks.boundsFor(server),
       nowMs: settings.now(),
@@ -209,14 +209,14 @@ async function listJobs(
   clocks: ServerClocks,
 ) {
   const times = { atMs: settings.now(), steadyMs: systemClock.steadyMs() };
-  if (!config) return { ...times, origin: undefined, jobs: [], suspended: new Map() };
-  const { observeCluster, runnerGroupsIn, suspendedOf } = await import('../clients/kubernetes/observe-cluster.ts');
+  if (!config) return { ...times, origin: undefined, jobs: [], pods: new Map(), suspended: new Map() };
+  const { observeRunners, runnerGroupsIn, suspendedOf } = await import('../clients/kubernetes/observe-cluster.ts');
   const options = { ...requestOptions(settings), clocks };
-  const [jobs, objects] = await Promise.all([
-    observeCluster(namespaces, config, options),
+  const [runners, objects] = await Promise.all([
+    observeRunners(namespaces, config, options),
     runnerGroupsIn(namespaces, config, options).catch((error: unknown) => notSeen(error, settings)),
   ]);
-  return { ...times, origin: new URL(config.url).origin, jobs, suspended: suspendedOf(objects) };
+  return { ...times, origin: new URL(config.url).origin, ...runners, suspended: suspendedOf(objects) };
 }
 
 type Listed = Awaited<ReturnType<typeof listJobs>>;

@@ -42,6 +42,7 @@ export interface PlanInput {
         readonly origin: string;
         /** Jobs in the cluster. Those in namespaces of other groups do not count. */
         readonly jobs: readonly LiveJob[];
+        readonly pods: (ClusterEvidence & { readonly is: 'seen' })['pods'];
         /** When the Jobs were listed, or a little earlier, by this machine's clock. */
         readonly listedAtMs: number;
       }
@@ -145,5 +146,6 @@ function clusterOf(
   if (!cluster) return { is: 'unseen' };
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
   const ownJobs = cluster.jobs.filter(({ namespace }) => namespaces.has(namespace));
-  return { is: 'seen', jobs: shiftJobs(ownJobs, jobShiftMs), listedAtMs: cluster.listedAtMs + nowShiftMs };
+  const { listedAtMs, pods } = cluster;
+  return { is: 'seen', jobs: shiftJobs(ownJobs, jobShiftMs), pods, listedAtMs: listedAtMs + nowShiftMs };
 }

@@ -1,6 +1,6 @@
 /**
  * The evidence of a plan: plain data from `src/clients/gitea` and `src/clients/kubernetes`. Only the planner judges it.
- * Only presence is evidence: the absence of a Job or a runner proves nothing.
+ * Only presence is evidence: the absence of a row proves nothing. The absence of a Job does only where its pods are absent, too.
  */
 import { ByGitea, compareText } from './collections.ts';
 
@@ -280,6 +280,8 @@ export type ClusterEvidence =
       readonly is: 'seen';
       /** All Jobs of this program in the namespaces of the groups. */
       readonly jobs: readonly LiveJob[];
+      /** How many pods of a Job may still work, by `<namespace>/<name>` of the Job. A Job may go before its pods. */
+      readonly pods: ReadonlyMap<string, number>;
       /** When the Jobs were listed, or a little earlier, by the clock of `nowMs`. */
       readonly listedAtMs: number;
     }

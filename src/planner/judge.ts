@@ -5,7 +5,8 @@
  *                                                      or Gitea shows the job longer than any runner lives;
  *                                                      foreign, when nothing of ours is there)
  *     its Job has ended ................. used-up     (failed, when nothing shows that it ran a CI job)
- *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27)
+ *     online and busy, no job listed .... finishing   (a job that is being cancelled is in no list, Gitea 1.27;
+ *                                                      foreign, when nothing of ours is there)
  *     online and pinned, no job listed .. finishing   (its repository moved away, and the CI job writes nothing;
  *                                                      of a bound runner the row may not have been read)
  *     its Job is being deleted .......... deleting
@@ -109,7 +110,7 @@ function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context)
   if (running) return stateAtWork(traces, running, context);
   // `complete` counts too: the dind images always exit with 0 (runner repository, Dockerfile, s6).
   if (hasEnded(live?.state)) return hasHadJob(traces) ? 'used-up' : 'failed';
-  if (isAtUnlistedJob(traces, hold)) return 'finishing';
+  if (isAtUnlistedJob(traces, hold)) return stateAtUnlistedJob(traces, context);
   if (live?.state === 'deleting') return 'deleting';
   const moved = stateIfMoved(traces, context);
   if (moved) return moved;
@@ -130,6 +131,12 @@ function isAtUnlistedJob(traces: RunnerTraces, hold: Hold | undefined): boolean 
   const mayWork = live?.pinned === true && live.state === 'running' && completed === undefined;
   if (row?.online) return row.busy || mayWork;
   return mayWork && !hold && isUnlisted(traces);
+}
+
+/** Anybody can keep a row busy for ever. So it counts only while Kubernetes may have the runner. */
+function stateAtUnlistedJob({ name, group, live }: RunnerTraces, { cluster }: Context): 'finishing' | 'foreign' {
+  const mayBeOurs = live !== undefined || cluster.is === 'unseen' || cluster.pods.has(`${group.namespace}/${name}`);
+  return mayBeOurs ? 'finishing' : 'foreign';
 }
 
 /**
@@ -158,6 +165,12 @@ function stateAtWork(traces: RunnerTraces, running: Job, context: Context): Runn
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 
+/** Pods of this runner that may still work. Undefined: nobody sees them. Kueue may have brought them to another cluster. */
+function podsOf({ name, group, live }: RunnerTraces, { cluster }: Context): number | undefined {
+  if (cluster.is === 'unseen' || (live ?? group).queue !== undefined) return undefined;
+  return cluster.pods.get(`${group.namespace}/${name}`) ?? 0;
+}
+
 /** How long a job waits before Gitea gives up on it (`ABANDONED_JOB_TIMEOUT`), ms. An older one has begun. */
 const ABANDONED_MS = 24 * 3_600_000;
 
@@ -179,7 +192,7 @@ export function isOutlived(
  * True for a runner of somebody else under a name of our form. The owner of a repository can register a runner of any name, give it any
  * labels, and let it run any number of CI jobs. Names of ours stand in the page of every job. What it does takes no slot of a group.
  *
- * Kubernetes shows no Job of it, and two of three things speak against it:
+ * Kubernetes shows neither a Job nor a pod of it. Where nobody sees its pods, two of three things must speak against it:
  *
  * - All Jobs were listed, and its own is not among them.
  * - The rows were read, and its own is not among them. Gitea deletes the row of an ephemeral runner only with the end of its CI job.
@@ -190,6 +203,8 @@ export function isOutlived(
 function isForeign(traces: RunnerTraces, { labels }: Job, context: Context): boolean {
   const { group, cluster } = context;
   if (traces.live) return false;
+  const pods = podsOf(traces, context);
+  if (pods !== undefined) return pods === 0;
   const hasNoRow = rowsAreKnown(traces, context) && !traces.row;
   const isUncovered = !labels.every((label) => group.labels.includes(label));
   return [cluster.is === 'seen', hasNoRow, isUncovered].filter(Boolean).length >= 2;
@@ -202,11 +217,12 @@ function rowsAreKnown(traces: RunnerTraces, { look }: Context): boolean {
 
 /**
  * Returns how many runners of one name work, at least 1. A Job that was re-created while its first runner works has a
- * second runner with a row of its own. Without that row, the second CI job is a stranger's.
+ * second runner with a row and a pod of its own. Without them, the second CI job is a stranger's.
  */
 function runnersAtWork(traces: RunnerTraces, context: Context): number {
   const { runs, rowIds } = traces;
-  return Math.max(1, rowsAreKnown(traces, context) ? Math.min(runs, rowIds.size) : runs);
+  const rows = rowsAreKnown(traces, context) ? rowIds.size : runs;
+  return Math.max(1, Math.min(runs, rows, podsOf(traces, context) ?? runs));
 }
 
 /** The state of a runner of which Kubernetes shows a Job and Gitea nothing. */

@@ -113,6 +113,7 @@ export function openInputs(options: InputsOptions) {
         ...times,
         instance,
         snapshot: now,
+        pods: cluster.podsAlive(),
         targetOf,
         observations: poller.observations(),
         warningsOf: book.warningsOf(),

@@ -15,7 +15,7 @@ import type { Evidence, LiveJob, Group as PlannedGroup } from '../../src/planner
 import { Failure } from '../../src/shared/failure.ts';
 import type { Scope } from '../../src/shared/scope.ts';
 import { plan } from '../support/plan.ts';
-import { group } from '../support/scenario.ts';
+import { group, namesAtWork, podsOf } from '../support/scenario.ts';
 import type { Fault } from './faults.ts';
 
 /** Settings of one history. */
@@ -118,7 +118,7 @@ export class World {
       });
       const { now } = this.clock;
       const cluster: Evidence['cluster'] = this.setting.seesCluster
-        ? { is: 'seen', jobs: this.liveJobs(), listedAtMs: now - 20_000 }
+        ? { is: 'seen', jobs: this.liveJobs(), pods: podsOf(namesAtWork(looks.values())), listedAtMs: now - 20_000 }
         : { is: 'unseen' };
       return plan(this.groups, { instance: 'model', looks, cluster, nowMs: now });
     } catch (error) {

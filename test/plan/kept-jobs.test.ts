@@ -16,7 +16,7 @@ const BROKEN = {
 const LIVE: LiveJob = { namespace: 'runners', name: KEPT.runner, state: 'running', createdAtMs: 0 };
 
 function keptWith(jobs: readonly LiveJob[]) {
-  const cluster = { is: 'seen', jobs, listedAtMs: 0 } as const;
+  const cluster = { is: 'seen', jobs, pods: new Map(), listedAtMs: 0 } as const;
   const evidence = { instance: '', looks: new Map(), cluster, nowMs: 0 };
   const plan = { groups: [], jobs: [], runners: [KEPT] };
   return outputOf(

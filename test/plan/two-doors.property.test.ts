@@ -7,7 +7,8 @@ import { expect, it } from 'vitest';
 import { observeEach } from '../../src/clients/gitea/observe-gitea.ts';
 import { Deadline } from '../../src/clients/http/request.ts';
 import { judgeJob } from '../../src/clients/kubernetes/judge-job.ts';
-import { JOBS } from '../../src/clients/kubernetes/resources.ts';
+import { countAlive } from '../../src/clients/kubernetes/observe-cluster.ts';
+import { JOBS, PODS } from '../../src/clients/kubernetes/resources.ts';
 import type { BrokenGroup } from '../../src/config/runnergroup/broken.ts';
 import { findTargetsOf } from '../../src/plan/find-targets.ts';
 import { lookAndPlan } from '../../src/plan/look-and-plan.ts';
@@ -155,6 +156,12 @@ function kubeJob(
   };
 }
 
+function podOfGoneJob(name: string, minutes: number): object {
+  const ownerReferences = [{ kind: 'Job', name, uid: 'uid-of-a-gone-job' }];
+  const made = { uid: `uid-pod-${name}`, creationTimestamp: minutesAgo(minutes) };
+  return { metadata: { name: `${name}-x7x9z`, namespace: NAMESPACE, ...made, ownerReferences }, status: {} };
+}
+
 it('the same Gitea and the same cluster give the same plan by generate and by serve, byte for byte (law F127)', async () => {
   const jobs: JobRow[] = [];
   const rows: RunnerRow[] = [];
@@ -168,8 +175,10 @@ it('the same Gitea and the same cluster give the same plan by generate and by se
   });
   const kubeJobs: Record<string, object[]> = {};
   const kubeGroups: Record<string, object[]> = {};
+  const kubePods: Record<string, object[]> = {};
   const api = await startCluster({
     jobs: kubeJobs,
+    pods: kubePods,
     groups: kubeGroups,
     override: (_, response) => {
       response.sendDate = false;
@@ -206,6 +215,8 @@ it('the same Gitea and the same cluster give the same plan by generate and by se
       return runnerName(INSTANCE, { namespace: NAMESPACE, name, origin: gitea.url, templateHash }, madeFor, 0);
     };
     kubeGroups[NAMESPACE] = objects;
+    const finishing = scene.runners.filter(({ minutes, status }) => status === 'none' && minutes % 2 === 0);
+    kubePods[NAMESPACE] = finishing.map((runner) => podOfGoneJob(nameOf(runner), runner.minutes));
     for (const namespace of [NAMESPACE, 'elsewhere']) {
       kubeJobs[namespace] = scene.runners
         .filter(({ isElsewhere, status }) => status !== 'none' && isElsewhere === (namespace === 'elsewhere'))
@@ -296,6 +307,7 @@ it('the same Gitea and the same cluster give the same plan by generate and by se
       steadyMs: 0,
       instance: INSTANCE,
       snapshot: snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: 0 }),
+      pods: countAlive((kubePods[NAMESPACE] ?? []).map((pod) => PODS.item.parse(pod))),
       targetOf,
       observations: new Map(
         [...looks].map(([key, look]) => [

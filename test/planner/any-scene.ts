@@ -12,7 +12,7 @@ import type {
 import { runnerName } from '../../src/planner/names.ts';
 import { plan } from '../support/plan.ts';
 import { fc } from '../support/property.ts';
-import { INSTANCE, NOW, ORIGIN } from '../support/scenario.ts';
+import { INSTANCE, NOW, ORIGIN, podsOf } from '../support/scenario.ts';
 
 const LABELS = ['linux', 'gpu', 'arm'];
 const IDS = fc.integer({ min: 1, max: 8 });
@@ -82,6 +82,8 @@ const anyParts = fc.record({
   groups: fc.array(anyGroup, { minLength: 1, maxLength: 3 }),
   looks: fc.record({ one: anyLook, two: anyLook }),
   live: fc.array(anyLive, { maxLength: 8 }),
+  /** Jobs that have a pod, whether they are there or not. */
+  pods: fc.array(anyRunner, { maxLength: 4 }),
   isSeen: fc.constantFrom(true, true, false),
 });
 export const anyScene = anyParts.map(buildScene);
@@ -171,7 +173,7 @@ function buildScene(raw: Of<typeof anyParts>): Scene {
   }
   const looks = new Map(Object.entries(raw.looks).map(([key, look]) => [key, lookOf(look)]));
   const cluster: Evidence['cluster'] = raw.isSeen
-    ? { is: 'seen', jobs: [...liveJobs.values()], listedAtMs: NOW - 20_000 }
+    ? { is: 'seen', jobs: [...liveJobs.values()], pods: podsOf(raw.pods.map(nameOf)), listedAtMs: NOW - 20_000 }
     : { is: 'unseen' };
   return { groups, evidence: { instance: INSTANCE, looks, cluster, nowMs: NOW } };
 }

@@ -25,7 +25,7 @@ describe('P44 a cluster that nobody sees', () => {
 
   it('a cluster that nobody sees is planned with it, and one that is seen does not ask for it', () => {
     const evidence = { ...unseen(NOW), looks };
-    const cluster = { is: 'seen' as const, jobs: [], listedAtMs: NOW };
+    const cluster = { is: 'seen' as const, jobs: [], pods: new Map(), listedAtMs: NOW };
 
     expect(plan([ci], evidence, withPast).runners).toEqual([]);
     expect(plan([ci], { ...evidence, cluster }, () => expect.fail('it asks')).runners).toEqual([]);

@@ -85,18 +85,24 @@ class Frozen {
     this.#lives.set(runner, { ...made, ...times });
   }
 
-  /** A row is online while its runner lives. Rows of the beginning have been silent for long. */
+  /**
+   * A row is online while its runner lives. Rows of the beginning have been silent for long where no Job is seen. Where Jobs are, strangers may
+   * keep them online: all pods of the beginning have ended, and the Jobs with them.
+   */
   #seen(nowMs: number): Evidence {
     const { evidence } = this.#scene;
     const isOld = nowMs - evidence.nowMs > MINUTE;
     const rows = [...this.#idle.values()];
     const looks = changeLooks(evidence, (look) => {
       const key = [...evidence.looks].find(([, each]) => each === look)?.[0];
-      const old = look.runners.map((row) => (isOld && !this.#idle.has(row.name) ? { ...row, online: false } : row));
+      const isSilent = isOld && !this.#isSeen;
+      const old = look.runners.map((row) => (isSilent && !this.#idle.has(row.name) ? { ...row, online: false } : row));
       return { ...look, runners: [...old, ...rows.filter((row) => row.look === key)] };
     });
     const now = withLiveJobs({ ...looks, nowMs }, [...this.#lives.values()]);
-    return now.cluster.is === 'seen' ? { ...now, cluster: { ...now.cluster, listedAtMs: nowMs - 1_000 } } : now;
+    return now.cluster.is === 'seen'
+      ? { ...now, cluster: { ...now.cluster, pods: new Map(), listedAtMs: nowMs - 1_000 } }
+      : now;
   }
 
   /** As Kubernetes: Jobs end at their deadline, and ended ones are removed. */

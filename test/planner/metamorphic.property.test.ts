@@ -108,7 +108,7 @@ describe('for any groups and any evidence, the plan is the same', () => {
     (scene, byMs) => {
       const shift = (value: unknown): unknown => {
         if (Array.isArray(value)) return value.map(shift);
-        if (typeof value !== 'object' || value === null) return value;
+        if (typeof value !== 'object' || value === null || value instanceof Map) return value;
         return Object.fromEntries(
           Object.entries(value).map(([key, inner]) => [
             key,

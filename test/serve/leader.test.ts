@@ -25,6 +25,7 @@ it('plays another reconcile for a change that came during a reconcile', async ()
     runners: () => [],
     statusOf: () => undefined,
     hasPod: () => false,
+    podsAlive: () => new Map(),
     endToldBy: () => undefined,
     mayRead: () => true,
   };

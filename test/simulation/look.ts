@@ -17,6 +17,7 @@ import {
   NO_POD,
   type PodTrouble,
 } from '../../src/planner/evidence.ts';
+import { podsOf } from '../support/scenario.ts';
 import type { Cluster, KubeJob } from './cluster.ts';
 import type { GroupSpec } from './history.ts';
 import { stayOf } from './keeping.ts';
@@ -41,6 +42,8 @@ export interface Observation {
   readonly commit: Commit;
   readonly looks: ReadonlyMap<string, Look>;
   readonly liveJobs: readonly LiveJob[];
+  /** Pods that may work, by the name of their Job, as `ClusterEvidence.pods`. */
+  readonly pods: ReadonlyMap<string, number>;
   /** When the Jobs were listed. */
   readonly liveSinceMs: number;
   /** `Stage.version` when it began. */
@@ -71,10 +74,12 @@ export function lookout(stage: Stage, cluster: Cluster, groups: readonly GroupSp
     const scopes = new Map(specs.map(({ scope }) => [lookKey(scope), scope]));
     const looks = new Map<string, Look>();
     let liveJobs: readonly LiveJob[] = [];
+    let pods: ReadonlyMap<string, number> = new Map();
     let liveSinceMs = 0;
     timeline.after((lookMs / 4) * stage.luck('list-lag'), () => {
       liveSinceMs = stage.nowMs;
       const held = cluster.heldBy()?.kind;
+      pods = podsOf(cluster.pods.flatMap(({ name, phase }) => (phase === 'ended' ? [] : name)));
       liveJobs = [...cluster.jobs.values()].map((job) => judge(job, stage.history.clockSkewS, held));
     });
     for (const [key, scope] of scopes) {
@@ -83,7 +88,7 @@ export function lookout(stage: Stage, cluster: Cluster, groups: readonly GroupSp
         const renamedTo = coversOf(stage.scopeNow(scope));
         looks.set(key, { ...look, ...(renamedTo && renamedTo !== coversOf(scope) && { renamedTo }) });
         if (looks.size < scopes.size) return;
-        timeline.after(lookMs / 4, () => done({ groups, commit, looks, liveJobs, liveSinceMs, version }));
+        timeline.after(lookMs / 4, () => done({ groups, commit, looks, liveJobs, pods, liveSinceMs, version }));
       });
     }
   };

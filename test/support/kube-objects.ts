@@ -39,21 +39,21 @@ export function secretObject(keys: Readonly<Record<string, string>>): {
 export const ago = (seconds: number): string => timeText(Date.now() - seconds * 1000);
 
 /** The pod of a runner's Job. */
-export function podOf(runner: string, podStatus: object, createdAtMs = Date.now() - 400_000): object {
+export function podOf(runner: string, podStatus: object, createdAtMs = Date.now() - 400_000) {
   return {
     metadata: {
       name: `${runner}-x7x9z`,
       namespace: 'runners',
       uid: `uid-pod-${runner}`,
       creationTimestamp: new Date(createdAtMs).toISOString(),
-      ownerReferences: [{ kind: 'Job', uid: `uid-${runner}` }],
+      ownerReferences: [{ kind: 'Job', name: runner, uid: `uid-${runner}` }],
     },
     status: podStatus,
   };
 }
 
 /** A status whose runner's container has run since then. */
-export const runsSince = (startedAtMs: number): object => ({
+export const runsSince = (startedAtMs: number) => ({
   phase: 'Running',
   containerStatuses: [{ name: 'runner', state: { running: { startedAt: new Date(startedAtMs).toISOString() } } }],
 });

@@ -1,4 +1,5 @@
 /** Short words for planner tests: a group, jobs, rows and Jobs with defaults that say nothing. */
+import { count } from '../../src/planner/collections.ts';
 import type { EmittedBecause, EmittedRunner, GroupKey, JobDecision, Plan } from '../../src/planner/decisions.ts';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
@@ -80,6 +81,8 @@ export interface Scene {
   readonly looks?: Readonly<Record<string, Look>>;
   /** Absent: the cluster is unseen. */
   readonly liveJobs?: readonly LiveJob[] | undefined;
+  /** Jobs with one pod that may work, by name. Absent: those of all runners at work. */
+  readonly pods?: readonly string[];
   readonly listedAtMs?: number;
   readonly nowMs?: number;
   readonly troubled?: readonly GroupKey[];
@@ -124,7 +127,8 @@ export function evidenceOfScene(scene: Scene): Evidence {
   const { jobs = [], runners = [], liveJobs, nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
   const { listedAtMs = nowMs - 20_000, troubled, application, shards } = scene;
-  const cluster: Evidence['cluster'] = liveJobs ? { is: 'seen', jobs: liveJobs, listedAtMs } : { is: 'unseen' };
+  const pods = podsOf(scene.pods ?? namesAtWork(looks.values()), scene.groups);
+  const cluster: Evidence['cluster'] = liveJobs ? { is: 'seen', jobs: liveJobs, pods, listedAtMs } : { is: 'unseen' };
   return {
     instance: INSTANCE,
     looks,
@@ -134,6 +138,22 @@ export function evidenceOfScene(scene: Scene): Evidence {
     ...(application && { application }),
     ...(shards !== undefined && { shards }),
   };
+}
+
+/** Names of runners at work, once for each of their CI jobs: what they say of themselves is true in most scenes. */
+export function namesAtWork(looks: Iterable<Look>): readonly string[] {
+  return [...looks].flatMap(({ jobs, runners }) => [
+    ...jobs.flatMap(({ status, runner }) => (status === 'in_progress' && runner) || []),
+    ...runners.flatMap(({ name, busy }) => (busy ? name : [])),
+  ]);
+}
+
+/** Counts the pods of these Jobs, as `ClusterEvidence.pods`. A name that stands twice has two pods. */
+export function podsOf(names: readonly string[], groups: readonly GroupKey[] = [group()]): ReadonlyMap<string, number> {
+  const pods = new Map<string, number>();
+  for (const namespace of new Set(groups.map((each) => each.namespace)))
+    for (const name of names) count(pods, `${namespace}/${name}`, 1);
+  return pods;
 }
 
 /** Reasons of Jobs in the output whose runner is not wanted. */

@@ -1,7 +1,8 @@
 /** Input of tests that plan. */
 import type { PlanInput, SeenGroup } from '../../src/plan/plan-seen.ts';
 import type { LiveJob } from '../../src/planner/evidence.ts';
-import { NOW, ORIGIN } from './scenario.ts';
+import { Failure } from '../../src/shared/failure.ts';
+import { NOW, namesAtWork, ORIGIN, podsOf } from './scenario.ts';
 
 export const API_SERVER = 'https://kubernetes';
 
@@ -15,7 +16,12 @@ export function seenOf(
   }: Partial<PlanInput> & { readonly runners?: readonly { readonly job: LiveJob }[] } = {},
 ): PlanInput {
   const jobs = runners.map(({ job }) => job);
-  const cluster = { origin: API_SERVER, jobs, listedAtMs: nowMs - 5_000 };
+  const looks = groups.flatMap(({ look }) => (look === undefined || look instanceof Failure ? [] : look));
+  const pods = podsOf(
+    namesAtWork(looks),
+    groups.map(({ group }) => group),
+  );
+  const cluster = { origin: API_SERVER, jobs, pods, listedAtMs: nowMs - 5_000 };
   return { instance: '', groups, broken: [], suspended: new Map(), cluster, clockOf: () => undefined, nowMs, ...over };
 }
 

@@ -20,6 +20,12 @@ export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
 
+/** Returns `<namespace>/<name>` of the Job that made the pod. */
+export function jobKeyOf(pod: KubePod): string | undefined {
+  const name = jobOf(pod)?.name;
+  return name == null ? undefined : keyText({ namespace: pod.metadata.namespace, name });
+}
+
 export interface RunnerPlace {
   readonly pod: string;
   /** Node of the pod. Absent: none yet. */
@@ -31,10 +37,10 @@ export function podPlaces(pods: readonly KubePod[]): ReadonlyMap<string, RunnerP
   const inOrder = [...pods].sort((a, b) => a.metadata.creationTimestamp - b.metadata.creationTimestamp);
   return new Map(
     inOrder.flatMap((pod) => {
-      const { name, namespace } = pod.metadata;
-      const job = jobOf(pod)?.name;
+      const { name } = pod.metadata;
+      const job = jobKeyOf(pod);
       const node = pod.spec?.nodeName;
-      return job == null ? [] : [[keyText({ namespace, name: job }), { pod: name, ...(node && { node }) }] as const];
+      return job === undefined ? [] : [[job, { pod: name, ...(node && { node }) }] as const];
     }),
   );
 }

@@ -7,19 +7,21 @@ import { Deadline } from '../http/request.ts';
 import type { ClusterConfig } from './config.ts';
 import { judgeJob } from './judge-job.ts';
 import { KubeClient, type KubeClientOptions } from './kube-client.ts';
-import { jobOf } from './kube-pods.ts';
+import { endToldBy, jobKeyOf, jobOf } from './kube-pods.ts';
 import { listAll } from './list.ts';
 import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS } from './resources.ts';
 
 type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
 
 /** Returns all Jobs of this program in these namespaces, by namespace and name. @throws Failure exit 1 */
-export async function observeCluster(
-  namespaces: readonly string[],
-  config: ClusterConfig,
-  options: ClusterOptions,
-): Promise<readonly LiveJob[]> {
-  return await inNamespaces(namespaces, config, options, observeNamespace);
+export async function observeCluster(...where: Parameters<typeof observeRunners>): Promise<readonly LiveJob[]> {
+  return (await observeRunners(...where)).jobs;
+}
+
+/** The same, with the pods that may still work (`ClusterEvidence.pods`). @throws Failure exit 1 */
+export async function observeRunners(namespaces: readonly string[], config: ClusterConfig, options: ClusterOptions) {
+  const seen = await inNamespaces(namespaces, config, options, async (...of) => [await observeNamespace(...of)]);
+  return { jobs: seen.flatMap(({ jobs }) => jobs), pods: countAlive(seen.flatMap(({ pods }) => pods)) };
 }
 
 /** Lists RunnerGroups. @throws Failure exit 1; `cluster-forbidden`: no right to read them; `not-found`: no CRD */
@@ -71,20 +73,25 @@ async function observeNamespace(
   client: KubeClient,
   namespace: string,
   deadline: Deadline,
-): Promise<readonly LiveJob[]> {
+): Promise<{ readonly jobs: readonly LiveJob[]; readonly pods: readonly KubePod[] }> {
   const [jobs, pods] = await Promise.all([
     listAll(client, WHOLE_JOBS, namespace, deadline),
     listAll(client, PODS, namespace, deadline),
   ]);
   const podsOf = podsByJob(pods.items);
-  return jobs.items
-    .map((job) => {
-      const liveJob = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
-      // `suspend` belongs to others, who may change it before this spec is applied.
-      const { suspend: _, ...spec } = job.spec ?? {};
-      return spec.selector == null ? liveJob : { ...liveJob, spec };
-    })
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const liveJobs = jobs.items.map((job) => {
+    const liveJob = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
+    // `suspend` belongs to others, who may change it before this spec is applied.
+    const { suspend: _, ...spec } = job.spec ?? {};
+    return spec.selector == null ? liveJob : { ...liveJob, spec };
+  });
+  return { jobs: liveJobs.sort((a, b) => (a.name < b.name ? -1 : 1)), pods: pods.items };
+}
+
+/** Counts the pods whose end no kubelet has reported, by `<namespace>/<name>` of their Job. */
+export function countAlive(pods: readonly KubePod[]): ReadonlyMap<string, number> {
+  const alive = groupBy(pods, (pod) => (endToldBy(pod) === 'kubelet' ? undefined : jobKeyOf(pod)));
+  return new Map([...alive].map(([key, { length }]) => [key, length]));
 }
 
 export function podsByJob(pods: Iterable<KubePod>): ReadonlyMap<string, readonly KubePod[]> {

@@ -7,13 +7,14 @@ import {
   type EndToldBy,
   endToldBy,
   hasComeBack,
+  jobKeyOf,
   jobOf,
   lossOf,
   podPlaces,
   podStep,
   type RunnerPlace,
 } from '../../clients/kubernetes/kube-pods.ts';
-import { podsByJob } from '../../clients/kubernetes/observe-cluster.ts';
+import { countAlive, podsByJob } from '../../clients/kubernetes/observe-cluster.ts';
 import {
   JOBS,
   type KubeJob,
@@ -73,6 +74,7 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
   let readable: readonly Copies[] = [];
   /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
   let podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
+  let podsAlive: ReadonlyMap<string, number> = new Map();
 
   const setAside = (): void => {
     const before = readable;
@@ -164,6 +166,9 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
     /** Returns who reported the end of this runner. Undefined: nobody. @param key `<namespace>/<name>` */
     endToldBy: (key: string): EndToldBy | undefined => ends.toldBy(key, podsOfJob.get(key)),
 
+    /** Pods that may still work (`ClusterEvidence.pods`), at the last call of `runners`. */
+    podsAlive: () => podsAlive,
+
     /** Returns the place of each runner by `<namespace>/<runner>`. Each call makes a new map. */
     podPlaces: (): ReadonlyMap<string, RunnerPlace> =>
       podPlaces(readable.flatMap(({ pods }) => [...pods.objects.values()])),
@@ -174,6 +179,7 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
         const pods = readable.flatMap((copies) => [...copies.pods.objects.values()]);
         const podsOf = podsByJob(pods);
         podsOfJob = groupBy(pods, jobKeyOf);
+        podsAlive = countAlive(pods);
         // A list tells of pods, too.
         for (const pod of pods) ends.note(pod);
         const jobs = readable.flatMap((copies) => [...copies.jobs.objects.values()]);
@@ -261,11 +267,6 @@ export class RunnerEnds {
 /** True while a pod of another Job of the name may live. @param uid of the Job that has the name now; empty: there is none */
 export function isNameTaken(pods: readonly KubePod[] = NO_PODS, uid: string): boolean {
   return pods.some((pod) => jobOf(pod)?.uid !== uid && endToldBy(pod) !== 'kubelet');
-}
-
-function jobKeyOf(pod: KubePod): string | undefined {
-  const name = jobOf(pod)?.name;
-  return name == null ? undefined : keyText({ namespace: pod.metadata.namespace, name });
 }
 
 function watchesOf({ groups, jobs, pods }: Copies) {

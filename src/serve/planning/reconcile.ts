@@ -49,6 +49,8 @@ export interface ReconcileInput {
   readonly steadyMs: number;
   readonly instance: string;
   readonly snapshot: ClusterSnapshot;
+  /** Pods that may still work (`ClusterEvidence.pods`). */
+  readonly pods: ReadonlyMap<string, number>;
   readonly targetOf: TargetOf;
   readonly warningsOf?: ReadonlyMap<RunnerGroup, readonly Denial[]>;
   /** The last look at each target, by its key. */
@@ -121,8 +123,12 @@ export function seenGroups(
   return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), lookKey, look }));
 }
 
-export function watchedCluster(origin: string, runners: readonly LiveRunner[], nowMs: number): PlanInput['cluster'] {
-  return { origin, jobs: runners.map(({ job }) => job), listedAtMs: nowMs - WATCH_LAG_MS };
+export function watchedCluster(
+  origin: string,
+  runners: readonly LiveRunner[],
+  { nowMs, pods }: Pick<ReconcileInput, 'nowMs' | 'pods'>,
+): PlanInput['cluster'] {
+  return { origin, jobs: runners.map(({ job }) => job), pods, listedAtMs: nowMs - WATCH_LAG_MS };
 }
 
 /** Returns Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas with an unknown clock are left out. */
@@ -249,7 +255,7 @@ function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
 
 /** `failed`: `generate` would fail too, so nothing is to be woken. */
 function planMembers(
-  { clocks, instance, nowMs }: ReconcileInput,
+  { clocks, instance, nowMs, pods }: ReconcileInput,
   members: readonly Member[],
   foreignRunners: readonly LiveRunner[],
 ): Planning {
@@ -266,7 +272,7 @@ function planMembers(
       groups,
       broken: members.flatMap(({ live }) => (live.group ? [] : brokenGroup(live))),
       suspended: suspendedOf(objects),
-      cluster: watchedCluster(clocks.kubernetes, runners, nowMs),
+      cluster: watchedCluster(clocks.kubernetes, runners, { nowMs, pods }),
       clockOf: clocks.of,
       nowMs,
     });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { listAll } from '../../../src/clients/kubernetes/list.ts';
-import { observeCluster } from '../../../src/clients/kubernetes/observe-cluster.ts';
+import { observeCluster, observeRunners } from '../../../src/clients/kubernetes/observe-cluster.ts';
 import { JOBS } from '../../../src/clients/kubernetes/resources.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { groupLabels } from '../../../src/shared/marks.ts';
@@ -47,6 +47,21 @@ test('a Job is judged with its own pods, found by owner', async () => {
       },
     },
     { namespace: 'runners', name: 'b', state: 'running', createdAtMs, runningSinceMs: createdAtMs },
+  ]);
+});
+
+test('a pod counts for the name of its Job, whether or not the Job is there, until a kubelet has told its end', async () => {
+  const ended = { phase: 'Running', containerStatuses: [{ name: 'runner', state: { terminated: { exitCode: 0 } } }] };
+  const evicted = { phase: 'Failed', containerStatuses: runsSince(0).containerStatuses };
+  const pods = [podOf('a', runsSince(0)), podOf('gone', {}), podOf('gone', evicted), podOf('over', ended)];
+  const server = await startApiServer({ jobs: { runners: [kubeJob('a')] }, pods: { runners: pods } });
+
+  const { jobs, pods: found } = await observeRunners(['runners'], server.config, OPTIONS);
+
+  expect(jobs.map(({ name }) => name)).toEqual(['a']);
+  expect([...found]).toEqual([
+    ['runners/a', 1],
+    ['runners/gone', 2],
   ]);
 });
 

@@ -9,14 +9,21 @@ const odd = { labels: ['whatever'] };
 const more = { labels: ['linux', 'whatever'] };
 
 /** A job waits for the only slot, while another one runs under a name of ours. */
-const scene = (look: Partial<Look>, { of = one, ...seen }: Pick<Scene, 'liveJobs'> & { readonly of?: Group } = {}) =>
+const scene = (
+  look: Partial<Look>,
+  { of = one, ...seen }: Pick<Scene, 'liveJobs' | 'pods'> & { readonly of?: Group } = {},
+) =>
   planScene({
     groups: [of],
+    pods: [],
     looks: { acme: { jobs: [job(1), running(7, theirs, odd)], runners: [], rowsWereRead: true, ...look } },
     ...seen,
   });
 
 const alike = [job(1), running(7, theirs)];
+const ours = { jobs: alike, runners: [row(theirs, { busy: true })] };
+/** Kueue may bring its pods to another cluster, which nobody sees. */
+const queued = { ...one, queue: 'team-a' };
 const unread = { rowsWereRead: undefined } as unknown as Partial<Look>;
 
 describe('P19 a runner at work without a Job', () => {
@@ -31,6 +38,8 @@ describe('P19 a runner at work without a Job', () => {
       { liveJobs: [] },
     ],
     ['whose CI job has such labels, and rows were not read', unread, { liveJobs: [] }],
+    ['and with an ephemeral row like ours, where no pod is seen', ours, { liveJobs: [] }],
+    ['and without a pod, of which nobody has read rows', { jobs: alike, ...unread }, { liveJobs: [] }],
   ] as const)('a runner at work without a Job %s takes no slot', (_, look, seen) => {
     const planned = scene(look, seen);
 
@@ -43,13 +52,10 @@ describe('P19 a runner at work without a Job', () => {
   });
 
   it.each([
-    ['of which nobody has read rows', { jobs: alike, ...unread }, { liveJobs: [] }],
     ['and without a row, where nobody lists Jobs', { jobs: alike }, {}],
-    [
-      'and with an ephemeral row: it may finish after its Job was pruned',
-      { jobs: alike, runners: [row(theirs)] },
-      { liveJobs: [] },
-    ],
+    ['whose pod may finish after its Job was pruned', ours, { liveJobs: [], pods: [theirs] }],
+    ['whose pod may finish, and which has no row', { jobs: alike }, { liveJobs: [], pods: [theirs] }],
+    ['whose pod may be in another cluster', ours, { liveJobs: [], of: queued }],
     ['whose CI job has labels that the group had before', { runners: [row(theirs, { busy: true })] }, {}],
     ['whose Job Kubernetes shows', {}, { liveJobs: [live(theirs, 'running')] }],
   ] as const)('a runner at work without a Job %s keeps its slot', (_, look, seen) => {
@@ -58,6 +64,10 @@ describe('P19 a runner at work without a Job', () => {
     expect(planned.verdicts).toEqual({ 1: 'cap', 7: 'running' });
     expect(planned.groups).toMatchObject([{ busy: 1 }]);
     expect(planned.runners).toMatchObject([{ runner: theirs, because: 'busy', pinned: true }]);
+  });
+
+  it('a runner at work without a Job and without a row takes no slot, even if its pod might be in another cluster', () => {
+    expect(scene({ jobs: alike }, { liveJobs: [], of: queued }).reasons[theirs]).toBe('foreign');
   });
 
   it('a runner at work without a Job takes no slot in the past', () => {
@@ -86,10 +96,33 @@ describe('P19 a runner at work without a Job', () => {
   });
 });
 
+describe('P19 a busy row without a CI job and without a Job', () => {
+  const look = { jobs: [job(1)], runners: [row(theirs, { busy: true })] };
+
+  it.each([one, queued])(
+    'a busy row takes no slot where Kubernetes shows no pod of it, however long it is there',
+    (of) => {
+      const planned = scene(look, { liveJobs: [], of });
+
+      expect(planned.verdicts).toEqual({ 1: `new-runner ${named(one, 1)}` });
+      expect(planned.reasons[theirs]).toBe('foreign');
+      expect(planned.groups).toMatchObject([{ busy: 0 }]);
+    },
+  );
+
+  it.each([
+    ['its pod may finish', { liveJobs: [], pods: [theirs] }],
+    ['nobody sees Jobs', {}],
+  ] as const)('a busy row keeps its slot where %s', (_, seen) => {
+    expect(scene(look, seen).verdicts).toEqual({ 1: 'cap' });
+  });
+});
+
 describe('P19 several CI jobs under one name', () => {
   const two = group({ maxActiveRunners: 2 });
   const jobs = [job(1), running(7, theirs), running(8, theirs)];
   const liveJobs = [live(theirs, 'running')];
+  const pods = [theirs, theirs];
 
   it.each<[string, Partial<Look>, string]>([
     ['one slot when one row has that name', { runners: [row(theirs)] }, `new-runner ${named(two, 1)}`],
@@ -97,7 +130,13 @@ describe('P19 several CI jobs under one name', () => {
     ['two when two rows have it: its Job was created again', { runners: [row(theirs), row(theirs, { id: 2 })] }, 'cap'],
     ['two where nobody has read rows', unread, 'cap'],
   ])('take %s', (_, look, verdict) => {
-    expect(scene({ jobs, ...look }, { of: two, liveJobs }).verdicts[1]).toBe(verdict);
+    expect(scene({ jobs, ...look }, { of: two, liveJobs, pods }).verdicts[1]).toBe(verdict);
+  });
+
+  it('take one slot where one pod of that name is seen, however many rows have the name', () => {
+    const rows = [1, 2, 3].map((id) => row(theirs, { id, busy: true }));
+
+    expect(scene({ jobs, runners: rows }, { of: two, liveJobs, pods: [theirs] }).verdicts[1]).toContain('new-runner');
   });
 
   it('take one when two looks show the same row', () => {

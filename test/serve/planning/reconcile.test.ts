@@ -18,7 +18,7 @@ import { NEVER_WOKEN, type WakeOutcome } from '../../../src/serve/waking/wake-st
 import { Failure } from '../../../src/shared/failure.ts';
 import { SHARDS, SUSPENDED, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
-import { job, live, NOW, ORIGIN } from '../../support/scenario.ts';
+import { job, live, NOW, namesAtWork, ORIGIN, podsOf } from '../../support/scenario.ts';
 
 const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
 /** The moment of `NOW` by a clock that is never set. */
@@ -83,6 +83,10 @@ function sceneOf(
       controlPlaneNamespace: 'argocd',
       steadyMs: NOW,
     }),
+    pods: podsOf(
+      namesAtWork(parts.flatMap(({ observation }) => observation?.look ?? [])),
+      parts.map(({ live: { object } }) => object.metadata),
+    ),
     targetOf: new Map(
       parts.flatMap((part, at) => {
         const [group, target] = [part.live.group, targets[at]];

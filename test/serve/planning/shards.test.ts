@@ -14,7 +14,7 @@ import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/se
 import { NEVER_WOKEN } from '../../../src/serve/waking/wake-state.ts';
 import { SHARDS, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
-import { job, live, NOW, ORIGIN } from '../../support/scenario.ts';
+import { job, live, NOW, namesAtWork, ORIGIN, podsOf } from '../../support/scenario.ts';
 
 const group = runnerGroup({ name: 'ci', maxActiveRunners: 100 });
 const JOBS = Array.from({ length: 40 }, (_, nth) => job(nth + 1));
@@ -51,6 +51,7 @@ function judge(
   const input: ReconcileInput = {
     ...{ nowMs: NOW, steadyMs: NOW, instance: '', lostJobs: () => [], unregistered: () => undefined },
     snapshot: snapshot({ groups: [of], runners, controlPlaneNamespace: 'argocd', steadyMs: NOW }),
+    pods: podsOf(namesAtWork([look])),
     targetOf: new Map([[group, target]]),
     observations: new Map([[key, { beganMs: NOW, beganSteadyMs: NOW, endedMs: NOW, look }]]),
     clocks: { kubernetes: 'https://kubernetes', of: () => undefined },

@@ -26,7 +26,7 @@ function ours(seesJobs: boolean): Generator {
     seesPods: seesJobs,
     keepsPools: true,
     ...(seesJobs && { knowsShards: true }),
-    decide: (stage, _cluster, { groups: ofApp, commit, kept, looks, liveJobs, liveSinceMs }, ofShards) => {
+    decide: (stage, _cluster, { groups: ofApp, commit, kept, looks, liveJobs, pods, liveSinceMs }, ofShards) => {
       const keyOf = (name: string, size = ''): string => `${name} ${size}`;
       const specs = new Map(ofApp.map((group) => [keyOf(specIn(commit, group).name, group.size), group]));
       const groups = [...specs.values()].map((group) => toPlanned(specIn(commit, group), commit));
@@ -38,7 +38,7 @@ function ours(seesJobs: boolean): Generator {
       const of = { instance: 'test', application, ...(ofShards && { shards: ofShards.of() }) };
       const planOf = (seen: typeof looks, jobs: typeof liveJobs) => {
         const cluster: Evidence['cluster'] = seesJobs
-          ? { is: 'seen', jobs, listedAtMs: liveSinceMs }
+          ? { is: 'seen', jobs, pods, listedAtMs: liveSinceMs }
           : { is: 'unseen' };
         return plan(
           groups.filter((group) => !troubled.includes(group)),

@@ -158,6 +158,7 @@ class Scene {
       targetOf: new Map(group && target ? [[group, target]] : []),
       observations: new Map([['acme', { ...look, ...(lookFailure && { failure: lookFailure }) }]]),
       instance: '',
+      pods: new Map(),
       nowMs,
       steadyMs: nowMs,
     });
