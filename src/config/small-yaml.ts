@@ -9,11 +9,7 @@ import { problemOf } from './runnergroup/field-problem.ts';
 const LONGEST_FILE = 262_144;
 
 /** Parses the file. @param toError makes the failure for a fault of the file */
-export async function readSmallYaml<T>(
-  file: string,
-  shape: z.ZodType<T>,
-  toError: (problem: string) => Error,
-): Promise<T> {
+export async function readSmallYaml<T>(file: string, shape: z.ZodType<T>, toError: (problem: string) => Error) {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw toError(`it cannot be read: ${systemCode(error)}`);
   });

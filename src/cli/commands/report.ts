@@ -35,7 +35,6 @@ import { type ExplainedPlan, fromFilesOrCluster, groupsOfCluster } from '../read
 import { pathsFrom, refuseDenied } from '../reading/command-settings.ts';
 import { readGroups } from '../reading/read-groups.ts';
 
-/** @throws Failure */
 export async function report(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<ExitCode> {
   const format = askedOutput('report', flags, io) ?? 'text';
   const grouping = flagValue('by', flags, io);
@@ -100,7 +99,6 @@ async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io:
   });
 }
 
-/** A Job that has ended and still stands in the cluster. */
 function endedRunner(job: LiveJob): readonly EndedRunner[] {
   const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, size, spec, state } = job;
   if (!hasEnded(state) || endedAtMs === undefined) return [];

@@ -242,7 +242,6 @@ export function applications(installation: Judged): Judgements {
   });
 }
 
-/** Judges the ApplicationSets that make Applications with the plugin. */
 export function applicationSets({ applicationSets: read, argocdNamespace }: Installation): Judgements {
   const all = 'value' in read ? read.value : [];
   const ours = all.filter(({ spec }) => sourcesOf(spec.template.spec).some(({ plugin }) => plugin?.name === PLUGIN));

@@ -55,7 +55,6 @@ export function giteas(installation: Judged): Judgements {
   ];
 }
 
-/** Judges each scope, and each of the first groups. */
 export function groups(installation: Judged): Judgements {
   const { broken, gitea, groups: all, groupsUnread, inNamespaces } = installation;
   if (groupsUnread) return unknown(`${groupsUnread.code} ${groupsUnread.message}`);

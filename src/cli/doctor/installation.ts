@@ -98,7 +98,6 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   };
 }
 
-/** The named objects of a group's pod. */
 const PodNames = z.looseObject({
   serviceAccountName: z.string().default('default'),
   imagePullSecrets: ServiceAccount.shape.imagePullSecrets,
@@ -140,12 +139,10 @@ async function readNamespaces(reader: ClusterReader, groups: readonly RunnerGrou
   return { namespaces, secrets, serviceAccounts };
 }
 
-/** Returns the name of the Secret with the registration token of a group. */
 export function registrationSecret({ namespace, registrationToken }: RunnerGroup): string {
   return keyText({ namespace, name: registrationToken?.name ?? '' });
 }
 
-/** The registration token of a group, to be compared. */
 function registrationOf(group: RunnerGroup, secrets: ReadonlyMap<string, SeenOrNot<WithData>>) {
   const secret = secrets.get(registrationSecret(group));
   if (!group.registrationToken || !secret || !('value' in secret)) return [];

@@ -62,10 +62,7 @@ const OPERATORS = new Map<string, (label: string | undefined, values: readonly s
 ]);
 
 /** True if the expression holds. An unknown operator may hold: a doubt is not a fault. */
-export function matchesExpression(
-  { key, operator, values }: Requirement,
-  labels: Readonly<Record<string, string>>,
-): boolean {
+export function matchesExpression({ key, operator, values }: Requirement, labels: Readonly<Record<string, string>>) {
   return OPERATORS.get(operator)?.(labels[key], values) ?? true;
 }
 

@@ -8,7 +8,6 @@ import type { Application } from '../reading/reads.ts';
 import { pluginSources } from './doctor-argocd.ts';
 import type { Installation } from './installation.ts';
 
-/** An Application with the plugin. */
 interface Printing {
   readonly name: string;
   /** The shard that its plugin gets, e.g. `2/7`. Undefined: it prints all of its folder. */

@@ -134,11 +134,7 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
 }
 
 /** Adds why Kubernetes creates no pod for a Job (a quota, a rule), or why a pod does not start (a volume, an image, a node). */
-async function withTroubles(
-  explanation: Explanation,
-  ask: AskEvents,
-  askWorkloads: AskWorkloads,
-): Promise<Explanation> {
+async function withTroubles(explanation: Explanation, ask: AskEvents, askWorkloads: AskWorkloads) {
   const { checkedAt, liveJobs = [] } = explanation;
   const nowMs = Date.parse(checkedAt);
   const isInEvents = ({ claims, container, queue, reason }: PodTrouble): boolean =>

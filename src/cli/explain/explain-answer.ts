@@ -29,7 +29,6 @@ import type { Subject } from './subject.ts';
 
 type SubjectThat<Is extends Subject['is']> = Subject & { readonly is: Is };
 
-/** Formats what was asked about. */
 export function answerText(subject: Subject, explanation: Explanation, paper: Paper): string {
   switch (subject.is) {
     case 'jobs':

@@ -12,11 +12,7 @@ import { coverOf } from '../../shared/scope.ts';
 const MOST_ASKED = 50;
 
 /** Adds former names by which a group chooses a repository. Gitea answers a former name with the current one. */
-export async function withNamesBefore(
-  explanation: Explanation,
-  groups: readonly RunnerGroup[],
-  settings: Settings,
-): Promise<Explanation> {
+export async function withNamesBefore(explanation: Explanation, groups: readonly RunnerGroup[], settings: Settings) {
   const nearest = new Set(explanation.jobs.map(nearestOf));
   const current = new Set(explanation.jobs.map(({ job }) => job.repository.toLowerCase()));
   const formerNames = new Map<string, string>();

@@ -528,7 +528,6 @@ export type GivenFlags<N extends FlagName> = {
   readonly [K in N]?: Flags[K] extends { readonly value: string } ? string : boolean;
 };
 
-/** The flags of a command as the command line gives them. */
 export type FlagsOf<C extends CommandName> = GivenFlags<
   { [K in FlagName]: C extends Flags[K]['commands'][number] ? K : never }[FlagName]
 >;
@@ -549,7 +548,6 @@ export function flagValue(name: FlagName, flags: GivenFlags<FlagName>, { env }: 
   return flag.read(String(text), { name: isVariable ? variable : longName(name), isVariable });
 }
 
-/** The flags of a command, in the order of its help. */
 export function flagsOf(command: CommandName): readonly (readonly [string, Flag])[] {
   return Object.entries<Flag>(FLAGS).filter(([, { commands }]) => commands.includes(command));
 }
@@ -577,10 +575,6 @@ export function askedOutput<C extends PrintingCommand>(
 }
 
 /** True if a command with text and JSON should print JSON. @throws Failure exit 2 for another format */
-export function isJson(
-  command: PrintingCommand,
-  givenFlags: GivenFlags<'output' | 'json'>,
-  io: Pick<Io, 'env'>,
-): boolean {
+export function isJson(command: PrintingCommand, givenFlags: GivenFlags<'output' | 'json'>, io: Pick<Io, 'env'>) {
   return askedOutput(command, givenFlags, io) === 'json' || flagValue('json', givenFlags, io);
 }

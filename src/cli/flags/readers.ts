@@ -110,7 +110,6 @@ export const readAddress = reader('GR-FLAG-08', 'an address like :8080 or 127.0.
 export const readLogUrl = matching('GR-FLAG-25', /^https?:\/\/\S+$/, 'a URL of http or https');
 
 const BASE_URL = 'a base URL of http or https, without login, query and fragment';
-/** Returns the URL in its normal form. */
 export const readBaseUrl = reader('GR-FLAG-25', BASE_URL, normalBase);
 
 /** Reads the URL of the page. https, or this machine: only there browsers keep its cookies safe. */

@@ -92,7 +92,6 @@ export async function fittingTemplate(
   return { podTemplate: template, notes };
 }
 
-/** Returns the mounts of all containers with their places. */
 function mountsOf(template: Mapping) {
   const { spec } = Shape.parse(template);
   return (['containers', 'initContainers'] as const).flatMap((list) =>

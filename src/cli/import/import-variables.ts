@@ -26,7 +26,6 @@ export function objectNamed(kind: string, name: string | undefined, otherObjects
 const Texts = z.record(z.string(), z.string()).default({});
 const Data = z.looseObject({ kind: z.string(), data: Texts, stringData: Texts });
 
-/** The texts of a ConfigMap or Secret. */
 function textsOf(object: unknown): Readonly<Record<string, string>> {
   const { kind, data = {}, stringData = {} } = Data.safeParse(object).data ?? {};
   if (kind !== 'Secret') return data;

@@ -206,7 +206,6 @@ esac
 `;
 }
 
-/** Quotes a string for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -248,7 +248,6 @@ export function sortedOut(objects: readonly RunnerGroupObject[], images?: Instal
   return { groups, broken };
 }
 
-/** The jobs that a group is for. */
 function claimsOf({ labels, scope }: RunnerGroup): Pick<UnservedGroup, 'labels' | 'scope'> {
   return { labels: labels.map(({ name }) => name), scope };
 }

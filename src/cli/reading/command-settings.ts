@@ -1,6 +1,6 @@
 /** Flags and environment -> settings, paths, the policy, tracing. */
 import { readFileSync } from 'node:fs';
-import { type Asker, type Refusals, refusalsBy, unusablePolicy, warningLines } from '../../config/policy/denial.ts';
+import { type Asker, refusalsBy, unusablePolicy, warningLines } from '../../config/policy/denial.ts';
 import { refusalsByDefault } from '../../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
@@ -90,11 +90,7 @@ export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonl
 }
 
 /** Groups that are refused, by the policy or by what holds without one. */
-export async function refusalsOf(
-  policy: InstalledPolicy | undefined,
-  groups: readonly RunnerGroup[],
-  io: Io,
-): Promise<Refusals> {
+export async function refusalsOf(policy: InstalledPolicy | undefined, groups: readonly RunnerGroup[], io: Io) {
   const asker = askerFrom(io);
   if (!policy) return await refusalsByDefault(groups, asker.destination);
   const { denials, warnings, note } = await judgeByPolicy(policy, groups, asker);

@@ -37,7 +37,6 @@ const CREDENTIALS: readonly RegExp[] = [
 /** The password in a URL. */
 const LOGIN = /\w:\/\/[^\s/:@]+:([^\s/@]+)@/;
 
-/** A name of which the value is a secret. */
 const SECRET_NAME = /(?:TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)$/i;
 /** A plain word, or a word of tests: the password of a database that lives as long as its pod. */
 const WORD =

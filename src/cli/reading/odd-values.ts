@@ -420,7 +420,6 @@ const NO_MASTER =
 const EVERY_TAINT = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
 const NO_VALUE = 'is Equal without a value, which fits no taint that has one: write "operator: Exists", or the value';
 
-/** Warns of nodes that no runner is for. */
 function aboutNodes(group: RunnerGroup): readonly Odd[] {
   return podsOf(group).flatMap(({ pod }) => {
     const master = partAt(pod, 'nodeSelector', MASTER);
@@ -656,7 +655,6 @@ function oddBefore(container: unknown, image: string, ofDaemon: string): string 
 /** Containers that are merged over those of our own pod. */
 const OF_OURS: ReadonlySet<string> = new Set(['runner', 'docker', 'buildkit']);
 
-/** Returns the list at a path. Empty: there is none. */
 export function listAt(value: unknown, path: Path): readonly unknown[] {
   const listOrOther = valueAt(value, path);
   return Array.isArray(listOrOther) ? listOrOther : [];

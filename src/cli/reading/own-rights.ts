@@ -19,12 +19,10 @@ export async function askReview(
 /** What only administrators of the cluster may do. */
 export const EVERYTHING = { verb: '*', group: '*', resource: '*' };
 
-/** Asks whether you may do it. */
 export async function askOwnRight(reader: ClusterReader, resourceAttributes: Readonly<Record<string, string>>) {
   return await askReview(reader, 'SelfSubjectAccessReview', { resourceAttributes });
 }
 
-/** Namespaces that are asked about. */
 const MOST_NAMESPACES = 3;
 
 /** Returns the namespaces where the person who asks can see runners and may not start one. */

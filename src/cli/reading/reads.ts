@@ -189,12 +189,10 @@ export const READS = {
   serveSecret: objectAt((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
   service: objectAt((namespace) => `/api/v1/${namespace}/services/${NAME}`, Service),
   networkPolicy: objectAt((namespace) => `/apis/networking.k8s.io/v1/${namespace}/networkpolicies/${NAME}`, anything),
-  /** The ConfigMap of the installation. */
   settings: objectAt((namespace) => `/api/v1/${namespace}/configmaps/${SETTINGS}`, WithData),
   accounts: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
   rights: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
   applications: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
-  /** Settings of Argo CD's commands. */
   params: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-cmd-params-cm`, WithData),
   applicationSets: objectAt(
     (namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applicationsets`,
@@ -227,12 +225,7 @@ export async function readOne<T>(reader: ClusterReader, { path, query, shape }: 
 }
 
 /** Reads the object at a path of the Kubernetes API, and checks its shape. */
-export async function readAt<T>(
-  reader: ClusterReader,
-  path: string,
-  shape: z.ZodType<T>,
-  query: Texts = {},
-): Promise<SeenOrNot<T>> {
+export async function readAt<T>(reader: ClusterReader, path: string, shape: z.ZodType<T>, query: Texts = {}) {
   return shaped(shape, await readObject(reader, { path, query }));
 }
 

@@ -27,10 +27,7 @@ const LeaseSpec = z.object({ holderIdentity: z.string().nullish(), renewTime: z.
 const LeaseRead = z.object({ spec: LeaseSpec.nullish() });
 
 /** Reads what may be read. Nothing that is missing or refused is an error here. */
-export async function lookAround(
-  reader: ClusterReader,
-  objects: readonly RunnerGroupObject[],
-): Promise<Pick<WhereIAm, 'lookedAt' | 'serve' | 'applications' | 'statuses'>> {
+export async function lookAround(reader: ClusterReader, objects: readonly RunnerGroupObject[]) {
   const applicationIn = (object: RunnerGroupObject) => applicationOfObject(object, reader.argocdNamespace);
   const statuses = objects.map((object) => statusSeen(object, applicationIn(object)));
   const namesOf = (object: RunnerGroupObject): readonly string[] => {
@@ -56,7 +53,6 @@ export function madeBy({ metadata }: RunnerGroupObject): ApplicationRef | undefi
   return applicationOf(annotations?.[TRACKING_ID], { group: API_GROUP, kind: KIND, namespace, name });
 }
 
-/** Reads who leads `serve`, from its Lease. */
 export async function readLease(reader: ClusterReader): Promise<ServeSeen> {
   const namespace = encodeURIComponent(reader.argocdNamespace);
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${SERVE_LEASE}`;

@@ -183,7 +183,6 @@ function bounded(labels: readonly string[], mostCharacters: number): readonly st
   return fitting.length < different.length ? [...fitting, TOO_MANY] : fitting;
 }
 
-/** Returns the name, or `TOO_LONG` in its place. */
 export function boundedName(name: string): string {
   return name.length > LONGEST_NAME ? TOO_LONG : name;
 }

@@ -28,11 +28,7 @@ export const EndedJobRow = z.object({
 const RunRow = z.object({ id: z.int().positive(), path: z.string().max(1_000) });
 
 /** Levels at which the jobs of a scope are listed. @param repositories `owner/name` of the jobs that are asked for. */
-export async function levelsOf(
-  api: GiteaApi,
-  scope: Scope,
-  repositories: readonly string[],
-): Promise<readonly Level[]> {
+export async function levelsOf(api: GiteaApi, scope: Scope, repositories: readonly string[]) {
   const level = await ownLevel(api, scope);
   return level ? [level] : [...new Set(repositories)].map(levelOfRepository);
 }

@@ -79,7 +79,6 @@ export function levelOf(scope: Scope): Level {
   }
 }
 
-/** A scope as an error says it. */
 export function describeScope(scope: Scope): string {
   return levelOf(scope).name;
 }

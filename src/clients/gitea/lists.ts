@@ -117,7 +117,6 @@ export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
   return (json, version) => readJobPage(json, version, api.nowMs(), api.shelf);
 }
 
-/** A list, and how it is read. */
 interface Reading<T> {
   readonly question: Question;
   readonly read: AnswerReader<ListPage<T>>;
@@ -138,7 +137,6 @@ async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonl
   return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
 }
 
-/** True when the look has no room for a row of the list. */
 function lacksRoom(pages: readonly ListPage<{ readonly name: string }>[]): boolean {
   return pages.some(({ rows }) => rows.some(({ name }) => name === NO_ROOM));
 }
@@ -172,12 +170,7 @@ export async function* eachPage<P extends Pick<ListPage<unknown>, 'rows'>>(
 }
 
 /** Reads one page. Throws `Failure` when Gitea counts more than `mostRows`. */
-export async function readPage<T>(
-  api: GiteaApi,
-  reading: Reading<T>,
-  page: number,
-  mostRows = MOST_ROWS,
-): Promise<ListPage<T>> {
+export async function readPage<T>(api: GiteaApi, reading: Reading<T>, page: number, mostRows = MOST_ROWS) {
   const { question, read } = reading;
   const pageQuestion = page === 1 ? question.what : `${question.what}, page ${page}`;
   const listPage = await api

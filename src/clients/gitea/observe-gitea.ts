@@ -79,20 +79,14 @@ export interface ObserveOptions
 /** Longest answer. 50 jobs take 60 KB, with a hundred steps each a megabyte; parsed it takes up to forty times as much. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
-/** Looks at all targets at once. @throws Failure with all causes: exit 1, or exit 3 if a token is another Gitea's */
-export async function observe(
-  targets: readonly GiteaTarget[],
-  options: ObserveOptions,
-): Promise<ReadonlyMap<string, Look>> {
+/** Looks at all targets at once, and returns the looks by `key`. @throws Failure with all causes: exit 1, or exit 3 if a token is another Gitea's */
+export async function observe(targets: readonly GiteaTarget[], options: ObserveOptions) {
   for (const target of targets) refuseForeignToken(target);
   return collectLooks(await observeEach(targets, options));
 }
 
-/** Looks at all targets; each succeeds or fails alone. For a process that looks again and again. */
-export async function observeEach(
-  targets: readonly GiteaTarget[],
-  options: ObserveOptions,
-): Promise<ReadonlyMap<string, Look | Failure>> {
+/** Looks at all targets, and returns each look or its failure by `key`. For a process that looks again and again. */
+export async function observeEach(targets: readonly GiteaTarget[], options: ObserveOptions) {
   const deadline = new Deadline(options.deadlineMs, options.clock);
   // `clock` judges the times of Gitea's answers. Dates of servers are compared with this machine's clock.
   const { clock, ...sending } = options;
@@ -145,12 +139,7 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
 }
 
 /** Looks at one target. @param furtherPages with `ahead`: also pages that may not be there */
-async function lookAt(
-  api: GiteaApi,
-  target: GiteaTarget,
-  options: ObserveOptions,
-  furtherPages: boolean,
-): Promise<Look> {
+async function lookAt(api: GiteaApi, target: GiteaTarget, options: ObserveOptions, furtherPages: boolean) {
   const { readsEnds = false, scope } = target;
   const { includeBlocked } = options;
   const level = await ownLevel(api, scope);

@@ -100,12 +100,7 @@ export async function readRuns(access: GiteaAccess, scope: Scope, ids: ReadonlyS
   return [...runsById.values()];
 }
 
-async function search(
-  api: GiteaApi,
-  level: Level,
-  states: readonly string[],
-  isMatch: (run: Run) => boolean,
-): Promise<Run | undefined> {
+async function search(api: GiteaApi, level: Level, states: readonly string[], isMatch: (run: Run) => boolean) {
   const isOfAll = states.length === 0;
   const question: Question = {
     what: `list ${isOfAll ? '' : 'unfinished '}runs of ${level.name}`,
@@ -207,11 +202,7 @@ const RerunRow = z.object({
 const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
 
 /** Reads the jobs of a run's latest attempt, or those in progress. @throws Failure: too old, gone, or not complete */
-export async function readRunJobs(
-  access: GiteaAccess,
-  place: RunPlace,
-  status?: 'in_progress',
-): Promise<readonly JobOfRun[]> {
+export async function readRunJobs(access: GiteaAccess, place: RunPlace, status?: 'in_progress') {
   const api = new GiteaApi(access);
   const action = `list the jobs of ${nameOf(place)}`;
   const question: Question = {

@@ -105,7 +105,6 @@ export function readJobPage(
   };
 }
 
-/** Reads a runner list. Throws `ShapeError`. */
 export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListPage<RegisteredRunner> {
   const page = readShape(listShapes().RunnerPage, json, 'the list');
   return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };

@@ -264,7 +264,6 @@ export class HttpClient {
   }
 }
 
-/** Makes the Failure of a request that its deadline has ended. */
 export function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
   return tooLate(request, `not done within the time limit of ${secondsText(ms)}`, 'or raise --timeout');
 }

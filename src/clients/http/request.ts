@@ -133,7 +133,6 @@ export class Deadline {
   }
 }
 
-/** The end of one attempt. */
 export class TimeLimit {
   /** Rejects when the time is up, or `signal` is aborted. */
   readonly reached: Promise<never>;

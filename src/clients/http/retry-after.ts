@@ -14,7 +14,6 @@ const LONGEST_MS = 3_600_000;
 /** Until when each origin wants to be left alone. */
 export class RetryAfter {
   readonly #clock: Pick<Clock, 'steadyMs'>;
-  /** Pauses by origin. */
   readonly #pauses = new Map<string, { readonly status: number; readonly untilMs: number }>();
 
   constructor(clock: Pick<Clock, 'steadyMs'> = systemClock) {

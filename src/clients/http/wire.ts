@@ -14,7 +14,6 @@ export interface Trust {
 }
 
 export interface ConnectOptions extends Trust {
-  /** Connections at most. */
   readonly connections: number;
   /** Ends every connection at once, also one in the making. */
   readonly signal: AbortSignal;
@@ -43,7 +42,6 @@ export interface Exchange {
   readonly cancel: () => void;
 }
 
-/** Connections to one origin. */
 export interface Wire {
   readonly send: (request: WireRequest) => Exchange;
   /** Drops all connections, also those with a request under way. */

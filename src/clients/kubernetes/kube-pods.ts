@@ -10,12 +10,10 @@ export function runnerState({ status }: Pick<KubePod, 'status'>) {
   return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
 }
 
-/** Returns the condition of this type, if its status is True. */
 export function conditionMet({ status: shown }: KubeJob | KubePod, conditionType: string): Condition | undefined {
   return shown?.conditions?.find(({ type, status }) => type === conditionType && status === 'True');
 }
 
-/** Returns the owner reference of the Job that made the pod. */
 export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
@@ -48,7 +46,6 @@ export function podPlaces(pods: readonly KubePod[]): ReadonlyMap<string, RunnerP
 /** `registering`, `registered`: the init container that registers runs, is done. `started`: the runner's own has run. */
 export type PodStep = 'created' | 'scheduled' | 'registering' | 'registered' | 'started';
 
-/** Returns how far a pod has come. */
 export function podStep(pod: KubePod): PodStep {
   const runner = runnerState(pod);
   if (runner?.running || runner?.terminated) return 'started';

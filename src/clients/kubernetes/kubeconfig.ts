@@ -127,10 +127,7 @@ export function certificateOf(cert: string | undefined, key: string | undefined)
 }
 
 /** A cluster as KUBERNETES_EXEC_INFO has it. */
-function clusterInfoOf(
-  { server, extensions }: z.output<typeof Cluster>,
-  ca: string | undefined,
-): NamedProgram['cluster'] {
+function clusterInfoOf({ server, extensions }: z.output<typeof Cluster>, ca: string | undefined) {
   const config = extensions.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.['extension'];
   return defined({ server, 'certificate-authority-data': ca && Buffer.from(ca).toString('base64'), config });
 }

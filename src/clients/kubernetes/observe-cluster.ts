@@ -1,5 +1,4 @@
 /** Lists the Jobs of this program, their pods, and RunnerGroups. Anything but a complete list is a `Failure`. */
-import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { SUSPENDED } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
@@ -14,7 +13,7 @@ import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS }
 type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
 
 /** Returns all Jobs of this program in these namespaces, by namespace and name. @throws Failure exit 1 */
-export async function observeCluster(...where: Parameters<typeof observeRunners>): Promise<readonly LiveJob[]> {
+export async function observeCluster(...where: Parameters<typeof observeRunners>) {
   return (await observeRunners(...where)).jobs;
 }
 
@@ -25,11 +24,7 @@ export async function observeRunners(namespaces: readonly string[], config: Clus
 }
 
 /** Lists RunnerGroups. @throws Failure exit 1; `cluster-forbidden`: no right to read them; `not-found`: no CRD */
-export async function runnerGroupsIn(
-  namespaces: readonly string[],
-  config: ClusterConfig,
-  options: ClusterOptions,
-): Promise<readonly RunnerGroupObject[]> {
+export async function runnerGroupsIn(namespaces: readonly string[], config: ClusterConfig, options: ClusterOptions) {
   return await inNamespaces(namespaces, config, options, async (client, namespace, deadline) => {
     return (await listAll(client, RUNNER_GROUPS, namespace, deadline)).items;
   });
@@ -69,11 +64,7 @@ async function inNamespaces<T>(
   }
 }
 
-async function observeNamespace(
-  client: KubeClient,
-  namespace: string,
-  deadline: Deadline,
-): Promise<{ readonly jobs: readonly LiveJob[]; readonly pods: readonly KubePod[] }> {
+async function observeNamespace(client: KubeClient, namespace: string, deadline: Deadline) {
   const [jobs, pods] = await Promise.all([
     listAll(client, WHOLE_JOBS, namespace, deadline),
     listAll(client, PODS, namespace, deadline),

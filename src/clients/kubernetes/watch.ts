@@ -139,7 +139,6 @@ export function watchOf<T extends Named>(
   };
 }
 
-/** Receives one change of one object. */
 type Apply<T> = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T) => void;
 
 function watchQuestion<T>(resource: Resource<T>, namespace: string | undefined, resourceVersion: string): KubeQuestion {

@@ -20,7 +20,6 @@ const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 /** The key of a Secret that names the Gitea to which its tokens are bound. */
 export const URL_KEY = 'url';
 
-/** Source of Secrets: files, or the Kubernetes API (`--secrets`). */
 export type SecretsMode = 'files' | 'api';
 /** Name of a binding that is in the policy and in no Secret. */
 const POLICY = 'the policy (tokenBindings)';

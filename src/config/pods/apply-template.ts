@@ -124,12 +124,7 @@ function mergeValues(ours: Value | undefined, later: Value, type: ValueType): Va
   return later;
 }
 
-function mergeLists(
-  ours: readonly Value[],
-  later: readonly Value[],
-  type: ValueType,
-  merge: ListMerge,
-): readonly Value[] {
+function mergeLists(ours: readonly Value[], later: readonly Value[], type: ValueType, merge: ListMerge) {
   const { key } = merge;
   const identity = key === undefined ? (element: Value) => element : (element: Value) => identityOf(element, key);
   const merged = new Map(ours.map((element) => [identity(element), element]));

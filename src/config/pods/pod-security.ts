@@ -75,7 +75,6 @@ type IsWrong = (value: Value | undefined) => boolean;
 /** `below`: the place in that field. */
 type FieldRule = [field: string, isWrong: IsWrong, message: string, ...below: FieldPath];
 
-/** Security contexts of which a field is wrong. */
 function wrongIn(contexts: readonly Context[], ...[field, isWrong, message, ...below]: FieldRule) {
   return contexts
     .filter(({ context }) => isWrong(fieldValue(context, field)))

@@ -15,7 +15,6 @@ import { allLevels, levelsOf, placedLevels } from './levels.ts';
 import { templateFault } from './policy-rules.ts';
 import { type Policy, readPolicyFile } from './policy-schema.ts';
 
-/** Returns the defaults of a policy. Undefined: it has none. */
 export function defaultsOf(policy: Policy): GroupDefaults | undefined {
   if (allLevels(policy).every(({ defaults }) => defaults === undefined)) return undefined;
   return (group) => {

@@ -30,7 +30,6 @@ export interface Finding {
   readonly origin?: Path | undefined;
 }
 
-/** Makes one finding. */
 export function finding(path: string, message: string, reach?: Finding['reach']): readonly Finding[] {
   return [{ path, message, reach }];
 }
@@ -69,7 +68,6 @@ export function denialLine({ group, path, message, rule, origin }: Denial): stri
   return `${shortLine([...placeTexts, path, message + from].filter((part) => part !== '').join(': '))} [${rule}]`;
 }
 
-/** Lines on stderr for what the policy warns of. */
 export function warningLines(file: string, warnings: readonly Denial[]): readonly string[] {
   const lines = warnings.map((each) => `warning: GR-WARN-15 ${denialLine(each)}`);
   return firstLines(lines, SHOWN, `gitea-runners validate --policy ${printable(file)}`);

@@ -12,7 +12,6 @@ import type { GroupMatch, Policy, PolicyEntry } from './policy-schema.ts';
 /** Fields that are allowed at the top and in entries. */
 export type Rules = Omit<PolicyEntry, 'defaults' | 'enforcement' | 'enforcementOf'>;
 
-/** The policy and all of its entries. */
 export function allLevels(policy: Policy) {
   return placedLevels(policy).map(([, level]) => level);
 }

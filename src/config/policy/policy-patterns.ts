@@ -65,7 +65,6 @@ function withRegistry(text: string): string {
   return isHost ? text : `${DOCKER_HUB}/${text}`;
 }
 
-/** Returns the fault of a pattern for images. Undefined: none. */
 export function wrongImagePattern(pattern: string): string | undefined {
   const [, registry = '', repository = '', , digest] = PARTS.exec(pattern) ?? [];
   if (!/[.:]|^localhost$/.test(registry) || !isRegistryPattern(registry))

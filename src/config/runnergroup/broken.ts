@@ -99,7 +99,6 @@ export function problemText(problems: readonly Problem[]): string {
   return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }
 
-/** Faults of a group or of a file. */
 export type Faults = Pick<BrokenGroup, 'problems' | 'failure'>;
 
 export function problemsOf(broken: readonly Faults[]): readonly Problem[] {

@@ -16,10 +16,7 @@ export interface TextProblem {
 export type Meanings = ReadonlyMap<yaml.Alias, yaml.Node>;
 
 /** Returns the problem of a document. Only the package's first error counts. @param text the whole file */
-export function judgeDocument(
-  document: yaml.Document.Parsed,
-  text: string,
-): { readonly problems: readonly TextProblem[]; readonly meanings: Meanings } {
+export function judgeDocument(document: yaml.Document.Parsed, text: string) {
   const [first] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
   const meanings = new Map<yaml.Alias, yaml.Node>();
   if (first) return { problems: [inWords(first, text)], meanings };
@@ -63,10 +60,7 @@ function sizeOf(node: unknown, sizes: Map<yaml.Node, number>): number {
 }
 
 /** Keys that JSON cannot have (collections, and those that stand twice), and keys that are not clear. */
-function wrongKeys(
-  { items }: yaml.YAMLMap,
-  text: string,
-): readonly { readonly key: unknown; readonly message: string }[] {
+function wrongKeys({ items }: yaml.YAMLMap, text: string) {
   const keys = new Set<string>();
   return items.flatMap(({ key }, index) => {
     if (!yaml.isScalar(key))

@@ -198,11 +198,7 @@ function contentStart(document: yaml.Document.Parsed, token: yaml.CST.Token | un
 }
 
 /** The value at `path`, or the last one on the way, with the offset of its key. Looks into aliases and merges. */
-function findNode(
-  document: yaml.Document.Parsed,
-  meanings: Meanings,
-  path: Path,
-): { readonly offset: number; readonly node: yaml.Node | null; readonly depth: number } {
+function findNode(document: yaml.Document.Parsed, meanings: Meanings, path: Path) {
   let foundNode = { offset: document.contents?.range[0] ?? 0, node: document.contents as yaml.Node | null, depth: 0 };
   for (const step of path) {
     const inner = yaml.isAlias(foundNode.node) ? (meanings.get(foundNode.node) ?? null) : foundNode.node;

@@ -94,14 +94,12 @@ export const repositoryPatterns = (maximum: number) =>
     .default([]);
 
 const ENDS = 'lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
-/** The name of a Secret, a ConfigMap and most other objects. */
 export const objectName = (kind: string) => stringLike(1, 253, DNS_SUBDOMAIN, `must be the name of a ${kind}: ${ENDS}`);
 
 /** Kubernetes `IsConfigMapKey`: a key is a file name when the Secret is mounted. */
 const checkSecretKey = (key: string) =>
   key === '.' || key.startsWith('..') ? 'must not be "." and must not start with ".."' : undefined;
 
-/** A key of a Secret or ConfigMap. */
 export const objectKey = (kind: string) => {
   const rule = `must be a key of a ${kind}: letters, digits, dots, dashes and underscores`;
   return stringLike(1, 253, /^[-._a-zA-Z0-9]+$/, rule, checkSecretKey);
@@ -136,7 +134,6 @@ const checkGiteaUrl = (text: string) =>
 
 export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefine(refinementOf(checkGiteaUrl)));
 
-/** Checks a label by the runner's grammar. */
 function checkLabel(text: string): string | undefined {
   const parsed = parseLabel(text);
   if (!('wrong' in parsed)) return undefined;

@@ -415,11 +415,7 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
 }
 
 /** Returns the known name that another word means. @param otherWords our names by other words */
-function meantBy(
-  word: string,
-  otherWords: Readonly<Record<string, string>>,
-  knownNames: readonly string[],
-): string | undefined {
+function meantBy(word: string, otherWords: Readonly<Record<string, string>>, knownNames: readonly string[]) {
   const meantWord = Object.hasOwn(otherWords, word) ? otherWords[word] : undefined;
   return knownNames.find((name) => name === meantWord);
 }

@@ -124,11 +124,7 @@ function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft, report: Rep
 }
 
 /** Reads a Secret's key from both spellings. */
-function ruleSecret(
-  field: 'registrationToken' | 'authToken',
-  { spec, unclear }: Draft,
-  report: Report,
-): SecretKey | undefined {
+function ruleSecret(field: 'registrationToken' | 'authToken', { spec, unclear }: Draft, report: Report) {
   const selector = spec[field];
   if (selector === undefined || unclear(field)) return undefined;
   const { secretRef, name, key } = selector;

@@ -71,7 +71,6 @@ export const NotifyTargets = z.preprocess((written, context) => {
 /** Exactly one of `RECEIVERS` is there. */
 export type NotifyTarget = z.output<ReturnType<typeof targets>>[number];
 
-/** Returns which kind of receiver an entry has. */
 export function kindOf(target: NotifyTarget): ReceiverKind {
   return RECEIVERS.find((kind) => target[kind] !== undefined) as ReceiverKind;
 }

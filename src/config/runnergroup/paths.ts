@@ -54,7 +54,6 @@ function unwrapped(schema: unknown): unknown {
   return schema instanceof z.ZodPipe ? schema.out : undefined;
 }
 
-/** Returns the value at a path. Undefined: there is nothing. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, step) => {
     if (Array.isArray(inner)) return typeof step === 'number' ? inner[step] : undefined;

@@ -18,10 +18,7 @@ export interface LateProblem {
 }
 
 /** Adds places to findings. @param sources files by name; without its file, a problem has the group's place */
-export async function placed(
-  problems: readonly LateProblem[],
-  sources: ReadonlyMap<string, SourceFile>,
-): Promise<readonly Problem[]> {
+export async function placed(problems: readonly LateProblem[], sources: ReadonlyMap<string, SourceFile>) {
   const places = new Map<LateProblem, FilePlace>();
   const toFind = groupBy(problems, ({ group }) => keyOf(group.place));
   const find = ({ value, placeOf }: PlainDocument): void => {

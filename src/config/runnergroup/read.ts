@@ -46,7 +46,6 @@ export interface ReadOptions {
   readonly recursive: boolean;
   readonly cwd: string;
   readonly defaultNamespace: string;
-  /** Defaults of the policy. */
   readonly defaults?: GroupDefaults | undefined;
   /** True if a wrong group or file does not stop the reading. `ReadResult.broken` and `hidden` report it. */
   readonly isolate?: boolean;

@@ -145,7 +145,6 @@ export type Undecided = None<Exclude<keyof WrittenSpec, In<typeof POD_JUDGES> | 
 
 export const POD_FIELDS = Object.values(POD_JUDGES).flat();
 
-/** Each judge with its fields. */
 export const JUDGES = [...Object.entries<Judges[string]>(POD_JUDGES), ...Object.entries<Judges[string]>(OTHER_JUDGES)];
 
 /** The fields that a Job is made of. A field of the pod that `POD_JUDGES` lacks does not compile in src/manifests. */

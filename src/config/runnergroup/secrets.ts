@@ -3,7 +3,6 @@ import type { Path } from './documents.ts';
 import { isMapping, pathText, valueAt } from './paths.ts';
 import type { RunnerGroup } from './runner-group.ts';
 
-/** A reference to a Secret in a spec. */
 export interface SecretRef {
   readonly name: string;
   /** Absent where a field means the whole Secret. */
@@ -14,7 +13,6 @@ export interface SecretRef {
   readonly path: string;
 }
 
-/** Fields with a token of Gitea. */
 const TOKENS: readonly string[] = ['registrationToken', 'authToken'];
 
 /** Returns every `secretRef` of the spec at any depth, except for those of its tokens and its podTemplates. */

@@ -13,7 +13,6 @@ export function withSizes(group: RunnerGroup): readonly RunnerGroup[] {
   return made;
 }
 
-/** The RunnerGroup of a size. */
 export function baseOf(group: RunnerGroup): RunnerGroup {
   return group.size?.group ?? group;
 }
@@ -44,9 +43,7 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
 }
 
 /** Returns the image that a podTemplate names for container `runner`, and its path below `spec`. */
-export function imageInTemplate(
-  template: unknown,
-): { readonly image: string; readonly path: readonly (string | number)[] } | undefined {
+export function imageInTemplate(template: unknown) {
   const containers = valueAt(template, ['spec', 'containers']);
   if (!Array.isArray(containers)) return undefined;
   const index = containers.findIndex((container: unknown) => valueAt(container, ['name']) === 'runner');

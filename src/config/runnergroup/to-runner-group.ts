@@ -30,7 +30,6 @@ import {
 } from './runner-group.ts';
 import { imageInTemplate } from './sizes.ts';
 
-/** Place of an object in its file, and its source. */
 export interface SourceObject {
   readonly document: Pick<SourceDocument, 'placeOf' | 'writtenAt'>;
   /** Path of the object from the document's root: empty, or `items[n]` in a List. */
@@ -196,11 +195,7 @@ function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** A group with this one's pod, to check it despite mistakes elsewhere. Undefined: what decides about the pod is wrong. */
-export function podOnly(
-  { document, base, value }: SourceObject,
-  { wrong }: NoRunnerGroup,
-  name: string,
-): RunnerGroup | undefined {
+export function podOnly({ document, base, value }: SourceObject, { wrong }: NoRunnerGroup, name: string) {
   const spec = valueAt(value, ['spec']);
   if (!isMapping(value) || !isMapping(spec)) return undefined;
   // A misspelled field is as wrong as the intended one: its default may not be the wanted value.

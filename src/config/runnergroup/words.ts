@@ -75,7 +75,6 @@ export function scalarInstead(field: string, expected: string, text: string): st
 
 const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
-/** A command that a shell reads. */
 export function shellLine(text: string): string {
   return `setupCommand: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
 }
