@@ -30,7 +30,7 @@ export function causeText(
   if (job.verdict === 'running') return runningText(job, isShared);
   if (job.verdict === 'held') {
     const { estimate: _, position: __, ...shared } = job;
-    return HELD[job.because].text(isShared ? shared : job, nowMs);
+    return [HELD[job.because].text(isShared ? shared : job, nowMs), job.behindGit?.why].filter(Boolean).join('; ');
   }
   return servedText(job, runners, nowMs);
 }
@@ -71,8 +71,11 @@ export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]):
   if (job.isActionsOff) return [switchOn];
   const group = findGroup(job.group, groups);
   if (job.verdict === 'running') return runningAdvice(job, group);
-  if (job.verdict === 'held') return HELD[job.because].advice?.(job, group) ?? [];
-  return servedAdvice(job, group);
+  if (job.verdict === 'served') return servedAdvice(job, group);
+  const { advice, isOfFile } = HELD[job.because];
+  const steps = advice?.(job, group) ?? [];
+  if (!isOfFile || !job.behindGit) return steps;
+  return [...steps.slice(0, -1), `${job.behindGit.next}. If git has the same: ${steps.at(-1)}`];
 }
 
 function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>, nowMs: number): string {

@@ -28,6 +28,8 @@ import {
   type ExplainedJob,
   type Explanation,
   emittedRunners,
+  findGroup,
+  groupOfJob,
   type Holder,
   isNotCovered,
   type OpenDecision,
@@ -35,7 +37,7 @@ import {
   type SlotDelay,
   type Wait,
 } from './model.ts';
-import { behindGit, unregistered, whyNotCreated } from './not-created.ts';
+import { behindGit, differsFromGit, unregistered, whyNotCreated } from './not-created.ts';
 import { HELD, isUnderSame } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
 import { hintsFor } from './uncovered-labels.ts';
@@ -364,9 +366,9 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
   };
 }
 
-/** Adds to jobs that no group covers what may cover them: a group that cannot be served, or git. Not for readers who own no group. */
+/** Adds to jobs what may cover them or let them go on: a group that cannot be served, or git. Not for readers who own no group. */
 export function withBroken(explanation: Explanation): Explanation {
-  const { jobs, where } = explanation;
+  const { groups, jobs, where } = explanation;
   const behind = where && behindGit(where);
   const brokenOf = (job: ExplainedJob): UnservedGroup | undefined => {
     const inScope = isNotCovered(job) ? brokenFor(job.job.repository, where) : [];
@@ -376,6 +378,12 @@ export function withBroken(explanation: Explanation): Explanation {
     return inScope.find(has) ?? inScope.find(({ labels }) => labels === undefined && isUnlike);
   };
   const coverOf = (job: ExplainedJob) => {
+    const group = groupOfJob(job);
+    const isOfFile = job.verdict === 'held' && HELD[job.because].isOfFile && !findGroup(group, groups)?.suspension;
+    if (isOfFile && group)
+      return defined({
+        behindGit: where?.applications.flatMap((each) => differsFromGit(each, keyText(group)) ?? [])[0],
+      });
     const brokenGroup = brokenOf(job);
     const mayBeInGit = isNotCovered(job) && !brokenGroup && !job.elsewhere && !job.didYouMean;
     return defined({ brokenGroup, behindGit: mayBeInGit ? behind : undefined });

@@ -45,7 +45,7 @@ export type ExplainedJob = OpenDecision &
     readonly waitUntilMs?: number;
     /** With `labels-not-covered`: a RunnerGroup that cannot be served, and may have its labels. */
     readonly brokenGroup?: UnservedGroup;
-    /** With `labels-not-covered`: the cluster may lack what git has. */
+    /** With `labels-not-covered`: the cluster may lack what git has. Else its group differs from git. */
     readonly behindGit?: NotCreated;
   };
 

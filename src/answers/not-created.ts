@@ -34,25 +34,20 @@ export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, n
     (application && failureOfShard(application, job)) ??
     (whereIAm && downOf(whereIAm, application)) ??
     (status && unready(status, application)) ??
-    (whereIAm && status && neverSeen(whereIAm, status, application, job, nowMs));
+    (whereIAm && status && neverSeen(whereIAm, status, application, job, nowMs)) ??
+    (whereIAm && status && silent(whereIAm, status, application));
   if (failure) return { ...failure, why: `${failure.why}${awaitedProblem(failure, whereIAm)}` };
-  const silentMs = Date.parse(whereIAm?.lookedAt ?? '') - Date.parse(status?.lastCheckTime ?? '');
-  if (silentMs > LOOK_LATE_MS)
-    return {
-      why: `serve leads, and has not looked at RunnerGroup ${group} for ${duration(silentMs)}`,
-      next: `read its log: ${serveLogs(namespaceOf(application))}`,
-      isUnserved: true,
-    };
   const { says = '' } = application ?? {};
-  const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says}`];
-  const remedy = application && argocdRemedy(says, application.name);
+  const differs = differsFromGit(application, group);
   const { waitUntilMs = nowMs } = job;
+  const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says}`, differs?.why];
+  const remedy = application && argocdRemedy(says, application.name);
   const isLate = nowMs > waitUntilMs;
   const effect = isLate ? `${NO_JOB}, and it is ${duration(nowMs - waitUntilMs)} late` : NOT_CREATED_YET.why;
   const wait = `wait until ${timeText(waitUntilMs)}. After that, ${lookAt(application)}`;
   return {
     why: [...causes, effect].filter(Boolean).join('; '),
-    next: remedy ?? (isLate ? lookAt(application) : wait),
+    next: remedy ?? (isLate ? (differs?.next ?? lookAt(application)) : wait),
     ...(remedy && { isKnown: true as const }),
     isUnserved: isLate || FINAL.test(says),
   };
@@ -69,6 +64,15 @@ function failureOfShard(application: ApplicationSeen, job: WaitingJob): NotCreat
     : failure;
   const whyOfShard = `the runner falls to shard ${shard}. ${why}. After the spawn timeout it may fall to another shard`;
   return { ...failure, why: whyOfShard, next };
+}
+
+/** Returns what to do where the cluster has another spec of this RunnerGroup than git. Undefined: nothing tells so. */
+export function differsFromGit(application: ApplicationSeen | undefined, group: string): NotCreated | undefined {
+  if (!application?.differing?.includes(group)) return undefined;
+  const name = application.name.split('/')[1];
+  const next =
+    failureOf(application)?.next ?? `argocd app diff ${name} shows what git has; then argocd app sync ${name}`;
+  return { why: `RunnerGroup ${group} differs from git`, next, isUnserved: true };
 }
 
 /** Returns the problem of the RunnerGroup for whose health a sync waits. */
@@ -137,6 +141,13 @@ function neverSeen(
   return { why, next, isUnserved: true };
 }
 
+function silent({ lookedAt }: WhereIAm, { group, lastCheckTime = '' }: StatusSeen, application?: ApplicationSeen) {
+  const silentMs = Date.parse(lookedAt) - Date.parse(lastCheckTime);
+  const why = `serve leads, and has not looked at RunnerGroup ${group} for ${duration(silentMs)}`;
+  const next = `read its log: ${serveLogs(namespaceOf(application))}`;
+  return silentMs > LOOK_LATE_MS ? { why, next, isUnserved: true } : undefined;
+}
+
 /** The step for a group that `serve` refuses and this program accepts. */
 export const otherVersion = ({ DOCTOR }: Pick<typeof PLACES, 'DOCTOR'> = PLACES): string =>
   `this program accepts it, so serve is of another version: ${DOCTOR} shows the images of serve and the sidecar`;
@@ -150,8 +161,11 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
   if (!ARGOCD_REASONS.has(reason) || status.application === undefined)
     return { why, next: `${correctText(notReady)}; serve tries again by itself`, isUnserved: true };
   const { says } = application ?? {};
-  if (says === undefined && application && application.unread === undefined)
-    return { why, next: lookAt(application), isUnserved: true };
+  if (says === undefined && application && application.unread === undefined) {
+    const differs = differsFromGit(application, group);
+    const next = differs?.next ?? lookAt(application);
+    return { why: `${why}${differs ? `; ${differs.why}` : ''}`, next, isUnserved: true };
+  }
   // The status has Argo CD's words, too, for people who may not read the Application.
   const remedy = argocdRemedy(says ?? notReady, status.application) ?? 'correct what Argo CD says';
   const next = `${remedy}: ${describeCommand({ name: status.application })}`;
@@ -256,6 +270,16 @@ const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
 /** Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first match counts. `<APP>`: the Application. */
 const ARGOCD_REMEDIES: Remedies = [
+  // An object of a sync that Argo CD gives no reason for (app-state.ts).
+  [
+    /\bJob\/(?<name>[\w.-]+) of namespace (?<space>[\w-]+) failed: /,
+    'see why Job <name> fails, or take it out of the Application: kubectl -n <space> logs job/<name>',
+  ],
+  // gitops-engine: pkg/sync/sync_context.go, setRunningPhase.
+  [
+    /(?:waiting for (?:healthy state of|completion of hook) [\w.-]*\/|\b(?=\w+\/\S+ (?:of namespace \S+ )?failed: ))(?<kind>\w+)\/(?<name>[\w.:-]+)/,
+    'see why <kind> <name> is not ready, and mend it: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
+  ],
   ...WEBHOOKS,
   [
     /find cmp-server plugin|(?:cmp.server|fork\/exec).*(?:permission denied|read-only|no such file)/,
@@ -287,14 +311,9 @@ const ARGOCD_REMEDIES: Remedies = [
     'take <kind> <name> out of the source of one of the Applications <one> and <other>',
   ],
   [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
-  // gitops-engine: pkg/sync/sync_context.go, setRunningPhase.
   [
     /waiting for deletion of [\w.-]*\/(?<kind>\w+)\/(?<name>[\w.-]+)/,
     'see what holds the deletion of <kind> <name>, finalizers as a rule: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
-  ],
-  [
-    /waiting for (?:healthy state of|completion of hook) [\w.-]*\/(?<kind>\w+)\/(?<name>[\w.-]+)/,
-    'see why <kind> <name> is not ready, and mend it: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
   ],
   [/Operation terminated/, 'sync it again: somebody has ended that sync'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
@@ -330,8 +349,8 @@ const ARGOCD_REMEDIES: Remedies = [
     'see whether Argo CD reaches that cluster, and whether its credentials are valid: argocd cluster list',
   ],
   [/server.?side.?diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
-  [/field is immutable/, 'let the admission policy that changes pods of Jobs match CREATE only'],
   [/reached the specified backoff limit/, 'see the log of that Job, or take its hook out of the Application'],
+  [/field is immutable/, 'let the admission policy that changes pods of Jobs match CREATE only'],
   [
     /failed timeout after/,
     'see why generate takes so long: <DOCTOR> tells how Gitea and Kubernetes answer. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',

@@ -40,6 +40,8 @@ interface HeldReason {
   /** Words for a line of counts: `2 held back by the cap`. Absent: the reason is not counted there. */
   readonly short?: string;
   readonly text: (job: HeldJob, nowMs: number) => string;
+  /** What the file of its group says decides. Its last advice sends there. */
+  readonly isOfFile?: true;
   /** Absent: nothing helps but to wait. */
   readonly advice?: (job: HeldJob, group: ExplainedGroup | undefined) => readonly string[];
   /** Advice for people who own no group. Absent: as for owners. `askOwner`: `ask an owner of group runners/ci`. */
@@ -70,17 +72,14 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   'labels-not-covered': {
     ...NO_GROUP,
     short: 'with labels that no group covers',
-    text: (job) =>
-      job.brokenGroup
-        ? brokenText(job.brokenGroup, job.job.labels)
-        : [notCoveredText(job), job.behindGit?.why ?? []].flat().join('; '),
+    text: (job) => (job.brokenGroup ? brokenText(job.brokenGroup, job.job.labels) : notCoveredText(job)),
     advice: (job) =>
       job.brokenGroup ? [brokenAdvice(job.brokenGroup)] : [job.behindGit?.next ?? notCoveredAdvice([job])].flat(),
     ask: ({ job }) =>
       `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },
   'repository-not-chosen': {
-    ...NO_GROUP,
+    ...{ ...NO_GROUP, isOfFile: true },
     short: 'of repositories that no group chooses',
     text: ({ chosenBefore, nearest, job }) =>
       chosenBefore === undefined
@@ -94,14 +93,14 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     ask: ({ job }, askOwner) => `${askOwner} to choose ${job.repository}`,
   },
   suspended: {
-    ...UNSERVED_BY_GROUP,
+    ...{ ...UNSERVED_BY_GROUP, isOfFile: true },
     short: 'held back by the suspension',
     text: ({ group }) => `held back: group ${textOf(group)} is suspended`,
     advice: (_, group) => [resumeAdvice(group)],
     ask: (_, askOwner) => `${askOwner} when it goes on`,
   },
   cap: {
-    ...HELD_BY_GROUP,
+    ...{ ...HELD_BY_GROUP, isOfFile: true },
     short: 'held back by the cap',
     text: capText,
     advice: (job, group) => [
@@ -112,7 +111,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     ask: (_, askOwner) => `wait, or ${askOwner} to raise the cap`,
   },
   limit: {
-    ...HELD_BY_GROUP,
+    ...{ ...HELD_BY_GROUP, isOfFile: true },
     short: 'held back by a limit',
     text: heldByLimitText,
     advice: limitAdvice,

@@ -188,16 +188,70 @@ const ARGO: readonly Row[] = [
         syncResult: {
           resources: [
             {
-              status: 'SyncFailed',
+              ...{ kind: 'LocalQueue', name: 'ci', namespace: 'runners', status: 'SyncFailed' },
               message: 'The Kubernetes API could not find version "v1beta2" of kueue.x-k8s.io/LocalQueue',
             },
           ],
         },
       },
     }),
-    unserved: 'tasks are not valid: The Kubernetes API could not find version "v1beta2" of kueue.x-k8s.io/LocalQueue',
+    unserved:
+      'tasks are not valid: LocalQueue/ci of namespace runners is refused: The Kubernetes API could not find version "v1beta2" of kueue.x-k8s.io/LocalQueue',
     next: 'install the CRD',
   },
+  ...(
+    [
+      [
+        'hook PreSync Job/warm-cache of namespace runners failed: Job has reached the specified backoff limit',
+        {
+          kind: 'Job',
+          name: 'warm-cache',
+          hookType: 'PreSync',
+          message: 'Job has reached the specified backoff limit',
+        },
+        'see why Job warm-cache fails, or take it out of the Application: kubectl -n runners logs job/warm-cache',
+      ],
+      [
+        'Deployment/mirror of namespace runners failed: Deployment "mirror" exceeded its progress deadline',
+        { kind: 'Deployment', name: 'mirror', message: 'Deployment "mirror" exceeded its progress deadline' },
+        'see why Deployment mirror is not ready, and mend it: kubectl get Deployment -A --field-selector metadata.name=mirror -o yaml',
+      ],
+      [
+        'hook Sync Workflow/build of namespace runners failed: no message',
+        { kind: 'Workflow', name: 'build', hookType: 'Sync', hookPhase: 'Error' },
+        'kubectl get Workflow -A --field-selector metadata.name=build -o yaml',
+      ],
+      [
+        'ClusterIssuer/acme failed: zzz',
+        { kind: 'ClusterIssuer', name: 'acme', namespace: '', message: 'zzz' },
+        'kubectl get ClusterIssuer -A --field-selector metadata.name=acme -o yaml',
+      ],
+    ] as const
+  ).flatMap(([told, result, next]): readonly Row[] => {
+    const ofAnother = { kind: 'ConfigMap', name: 'x', hookPhase: 'Succeeded', status: 'Synced', message: 'created' };
+    const failure = { namespace: 'runners', status: 'Synced', hookPhase: 'Failed', ...result };
+    const syncResult = { resources: [ofAnother, failure] };
+    const message = 'one or more synchronization tasks completed unsuccessfully';
+    const again = `${message}. Retrying attempt #2 at 3:12AM.`;
+    return [
+      {
+        when: `an object of a sync has failed, and only its result says so: ${told}`,
+        application: application({ operationState: { phase: 'Failed', message, startedAt: LONG_AGO, syncResult } }),
+        unserved: `${message}: ${told}`,
+        next: `${next}, then argocd app sync runners`,
+      },
+      {
+        when: `Argo CD tries a sync again, in which an object has failed: ${told}`,
+        application: {
+          ...application({ operationState: { phase: 'Running', message: again, startedAt: ago(60), syncResult } }),
+          operation: { sync: {} },
+        },
+        cause: `Retrying attempt #2 at 3:12AM: ${told}`,
+        next,
+        not: 'wait until',
+      },
+    ];
+  }),
   {
     when: 'somebody has ended the sync',
     application: failedSync('Operation terminated', {
@@ -463,6 +517,9 @@ const SERVE: readonly Row[] = [
   },
 ];
 
+/** Somebody changed the RunnerGroup in the cluster, and the automated sync does not heal it. */
+const DRIFTED = application({ resources: [resource('RunnerGroup', 'ci', { status: 'OutOfSync' })] });
+
 /** Labels, groups, slots and other jobs decide. */
 const GROUP: readonly Row[] = [
   {
@@ -474,6 +531,59 @@ const GROUP: readonly Row[] = [
     ),
     unserved: 'labels not covered: gpu (nearest group: runners/ci); RunnerGroup runners/ci differs from git',
     next: 'see whether git has these labels: Application argocd/runners is OutOfSync, and its automated sync is off. Then: argocd app sync runners',
+  },
+  {
+    when: 'its group has the cap 0 in the cluster, and another one in git',
+    cap: 0,
+    application: DRIFTED,
+    unserved:
+      'held back: group runners/ci starts no runners, because its cap is 0; RunnerGroup runners/ci differs from git',
+    next: 'argocd app diff runners shows what git has; then argocd app sync runners. If git has the same: group runners/ci starts no runners',
+  },
+  {
+    when: 'its group is suspended in the cluster, and not in git',
+    spec: '  suspend: true\n',
+    application: DRIFTED,
+    unserved: 'held back: group runners/ci is suspended; RunnerGroup runners/ci differs from git',
+    next: 'argocd app sync runners. If git has the same: remove spec.suspend of RunnerGroup runners/ci',
+  },
+  {
+    when: 'a limit is in the cluster, and another one in git',
+    spec: '  limits: [{name: deploy, max: 1}]\n',
+    behind: 1,
+    pod: running(190),
+    inGitea: 'busy',
+    application: DRIFTED,
+    cause: 'held back by limit deploy (1) of group runners/ci; RunnerGroup runners/ci differs from git',
+    next: 'argocd app sync runners. If git has the same: wait for a runner under limit deploy',
+  },
+  {
+    when: 'a group is full in the cluster, and the sync that would raise its cap fails',
+    cap: 1,
+    behind: 1,
+    pod: running(190),
+    inGitea: 'busy',
+    application: {
+      ...DRIFTED,
+      status: { ...DRIFTED.status, conditions: [{ type: 'ComparisonError', message: 'app path does not exist' }] },
+    },
+    cause: 'held back by the cap of group runners/ci; 1st in line; RunnerGroup runners/ci differs from git',
+    next: 'correct spec.source.path of the Application',
+  },
+  {
+    when: 'its Job does not come, and the RunnerGroup differs from git',
+    ageS: 12_000,
+    application: DRIFTED,
+    unserved:
+      'RunnerGroup runners/ci differs from git; Argo CD has not created its Kubernetes Job, and it is 3h15m late',
+    next: 'argocd app diff runners shows what git has; then argocd app sync runners',
+  },
+  {
+    when: 'serve says that the plan differs, and the RunnerGroup differs from git',
+    application: DRIFTED,
+    groupStatus: notReady('PlanDiffers', 'no'),
+    unserved: 'RunnerGroup runners/ci is not ready: PlanDiffers: no; RunnerGroup runners/ci differs from git',
+    next: 'argocd app diff runners',
   },
   {
     when: 'the group of the label is in git only, and nothing syncs it',

@@ -294,7 +294,7 @@ function application(app: Application, { above, nowMs }: Judged): readonly Judge
   if (judged.length > 0) return judged;
   const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
   const doubts = [...differs, said && `Argo CD says ${said}`].filter(Boolean).join('; ');
-  const sync = `If it stays so: argocd app sync ${name}; a sync window of project ${spec.project} may forbid it`;
+  const sync = `argocd app diff ${name} shows how. If it stays so: argocd app sync ${name}`;
   return [doubts ? unknown(doubts, differs.length > 0 ? sync : undefined) : good(`project ${spec.project}`)];
 }
 

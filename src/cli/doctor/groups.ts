@@ -35,6 +35,7 @@ const OF_SCOPE = [['CI jobs of', queue] as const, ['Actions of', actions] as con
 const OF_GROUP = [
   [', as serve sees it', ready] as const,
   [', as serve sees it', unwell] as const,
+  ['', starting] as const,
   ['', records] as const,
   ['', runnerNamespace] as const,
   ['', registration] as const,
@@ -186,6 +187,13 @@ function unwell(group: RunnerGroup, installation: Installation): Judgements {
     ...(unregisteredText === undefined ? [] : [bad(`Registered: ${unregisteredText}`, see)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),
   ];
+}
+
+/** What stops a group may be meant. */
+function starting({ maxActiveRunners, suspend }: RunnerGroup): Judgements {
+  const why = suspend ? 'spec.suspend is set' : 'spec.maxActiveRunners is 0';
+  const fix = 'If it should start some: correct it in git. If git has another value, sync its Application';
+  return suspend || maxActiveRunners === 0 ? unknown(`it starts no runners: ${why}`, fix) : [];
 }
 
 /** Failed Jobs are the memory of the back-off, and must outlive its longest pause. Others may change Jobs as they are created. */

@@ -40,8 +40,15 @@ const Resource = z.object({
   requiresPruning: z.boolean().optional(),
 });
 
-/** What the last sync did with an object. Its status is empty, Synced, SyncFailed, Pruned or PruneSkipped. */
-const Result = z.object({ status: z.string().default(''), message: z.string().default('') });
+/**
+ * What the last sync did with an object. Its status is empty, Synced, SyncFailed, Pruned or PruneSkipped. `hookPhase` is the
+ * phase of a hook, and of an object whose health its wave waits for: Running, Failed, Error, Succeeded, Terminating.
+ */
+const Result = Resource.pick({ kind: true, name: true, namespace: true, status: true }).extend({
+  hookType: z.string().default(''),
+  hookPhase: z.string().default(''),
+  message: z.string().default(''),
+});
 
 const Status = z.object({
   sync: z.object({ status: z.enum(['Synced', 'OutOfSync', 'Unknown', '']).optional() }).nullish(),
@@ -191,11 +198,20 @@ function toOperation(operation: OperationJson) {
   };
 }
 
-/** Returns an operation's message. Some give no reason: then the first reason of its objects is added. */
+/**
+ * Returns an operation's message. Some give no reason: then the first reason of its objects is added. Argo CD itself adds
+ * none of a hook, nor of an object that a wave waits for (3.5.3: gitops-engine, setOperationFailed).
+ */
 function operationText({ message = '', syncResult }: OperationJson): string {
-  const failed = (syncResult?.resources ?? []).filter(({ status }) => status === 'SyncFailed');
-  const reason = failed.find((each) => each.message !== '' && !message.includes(each.message))?.message;
-  return [message, reason].filter(Boolean).join(': ');
+  const all = (syncResult?.resources ?? []).filter((each) => each.message === '' || !message.includes(each.message));
+  const refused = all.find((each) => each.status === 'SyncFailed' && each.message !== '');
+  const failed = refused ?? all.find(({ hookPhase }) => hookPhase === 'Failed' || hookPhase === 'Error');
+  if (!failed) return message;
+  const { hookType, kind, name, namespace } = failed;
+  const object = `${hookType && `hook ${hookType} `}${kind}/${name}${namespace && ` of namespace ${namespace}`}`;
+  // A remedy of not-created.ts has these words.
+  const who = kind && `${object} ${refused ? 'is refused' : 'failed'}: `;
+  return `${message.replace(/\.$/, '')}: ${who}${failed.message || 'no message'}`;
 }
 
 interface Sources<T> {

@@ -411,7 +411,7 @@ it('doctor tells that a RunnerGroup differs from git, and does not call all good
   const { stdout } = await run();
 
   expect(stdout).toMatch(
-    /\? Application runners: RunnerGroup runners\/ci differs from git\n {4}If it stays so: argocd app sync runners/,
+    /\? Application runners: RunnerGroup runners\/ci differs from git\n {4}argocd app diff runners shows how. If it stays so: argocd app sync runners/,
   );
 });
 

@@ -18,6 +18,7 @@ import {
   repoServer,
   SERVE,
   SETTINGS,
+  SPEC,
   secret,
   serve,
   type World,
@@ -202,6 +203,10 @@ it.each<readonly [string, (world: World) => World, string]>([
   expect(stdout).not.toContain('Make a token');
 });
 
+const DRIFTED = {
+  resources: [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci', status: 'OutOfSync' }],
+};
+
 const TOLD = ['SharedResourceWarning', 'ExcludedResourceWarning'].map((type) => ({ type, message: `zzz ${type}` }));
 
 it.each<readonly [string, (world: World) => World, readonly string[]]>([
@@ -229,6 +234,19 @@ it.each<readonly [string, (world: World) => World, readonly string[]]>([
     [
       'Application: none has the destination namespace runners, which has RunnerGroups; namespaces team-* (application.namespaces)',
     ],
+  ],
+  [
+    'a RunnerGroup that git has in another way, and that starts no runners here',
+    all(put([...APPLICATION, 'status'], DRIFTED), put([...SPEC, 'maxActiveRunners'], 0)),
+    [
+      'Application runners: RunnerGroup runners/ci differs from git\n    argocd app diff runners shows how. If it stays so: argocd app sync runners\n',
+      'RunnerGroup runners/ci: it starts no runners: spec.maxActiveRunners is 0\n    If it should start some: correct it in git. If git has another value, sync its Application\n',
+    ],
+  ],
+  [
+    'a suspended RunnerGroup',
+    put([...SPEC, 'suspend'], true),
+    ['RunnerGroup runners/ci: it starts no runners: spec.suspend is set\n'],
   ],
   [
     'an Application for another cluster',
