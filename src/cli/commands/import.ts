@@ -56,24 +56,14 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
     throw new Failure('GR-IMPORT-02', 2, `import: ${[...new Set(foreign)].join(' ') || why}`);
   }
   const missing = new Set(importedGroups.flatMap((each) => each.missing));
-  if (missing.size > 0)
-    throw new Failure(
-      'GR-IMPORT-03',
-      2,
-      `import: ${[...missing].join(', ')} must be given: import finds it in no file.`,
-    );
+  const lacking = `import: ${[...missing].join(', ')} must be given: import finds it in no file.`;
+  if (missing.size > 0) throw new Failure('GR-IMPORT-03', 2, lacking);
   const made = await Promise.all(importedGroups.map((each) => withTemplate(inNamespace(namespace, each))));
   const twins = [...groupBy(made, ({ metadata }) => keyText(metadata)).values()].flatMap(([, ...others]) => others);
   const texts = made.map((each) => textOf(each, twins.includes(each)));
   const bad = texts.flatMap(({ problem }) => problem ?? []);
-  if (bad.length === importedGroups.length)
-    throw new Failure(
-      'GR-IMPORT-04',
-      2,
-      [`import: no RunnerGroup from ${files.join(', ')} would be valid. Correct there what becomes:`, ...bad].join(
-        '\n',
-      ),
-    );
+  const noneIsValid = `import: no RunnerGroup from ${files.join(', ')} would be valid. Correct there what becomes:`;
+  if (bad.length === importedGroups.length) throw new Failure('GR-IMPORT-04', 2, [noneIsValid, ...bad].join('\n'));
   io.out(texts.map(({ text }) => text).join('---\n'));
   const printed = count(importedGroups.length - bad.length, 'RunnerGroup');
   io.err(`${printed}. What was not carried over stands above each as a comment.\n`);

@@ -22,12 +22,9 @@ export async function init(
 ): Promise<ExitCode> {
   const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer })[0]);
   const problems = problemsOf(answers);
-  if (problems.length > 0)
-    throw new Failure(
-      'GR-INIT-03',
-      2,
-      problems.length === 1 ? `init: ${problems[0]}.` : ['init:', ...problems.map((each) => `  ${each}.`)].join('\n'),
-    );
+  const [first, another] = problems;
+  const lines = problems.map((each) => `\n  ${each}.`).join('');
+  if (first !== undefined) throw new Failure('GR-INIT-03', 2, another ? `init:${lines}` : `init: ${first}.`);
   const files = filesOf(answers);
   const names = Object.keys(files);
   const root = resolve(io.cwd, folder);

@@ -2,12 +2,13 @@
 import * as z from 'zod';
 import { judge, levelsOf, rowsOf } from '../../config/policy/check.ts';
 import type { Asker } from '../../config/policy/denial.ts';
+import { placedLevels } from '../../config/policy/levels.ts';
 import { RULE_NAMES, type RuleName } from '../../config/policy/policy-schema.ts';
 import { readAll } from '../../config/runnergroup/documents.ts';
 import { problemOf } from '../../config/runnergroup/field-problem.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { readFiles } from '../../config/runnergroup/group-files.ts';
-import { valueAt } from '../../config/runnergroup/paths.ts';
+import { pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { InstalledPolicy } from '../../plan/settings.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -65,7 +66,10 @@ type Row = readonly [rule: string, from: string, says: string, result: string, f
 /** Prints each rule and each default with its level, its text and its findings. */
 function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): string {
   const levelsOfGroup = [...levelsOf(policy, group).entries, policy];
-  const placeOf = placesIn(policy);
+  // `policy`, `groups[0]`, `namespaces[2]`.
+  const placeOf = new Map<object, string>(
+    placedLevels(policy).map(([[, ...path], level]) => [level, pathText(path) || 'policy']),
+  );
   const rowOf = (name: string, level: object | undefined, value: unknown, result: string, found: string): Row => {
     const from = level ? (placeOf.get(level) ?? '') : '';
     const says = level ? cut(JSON.stringify(value), 60) : '';
@@ -93,13 +97,6 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
   const header: Row = ['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'];
   const said = restricted.length > 0 ? table(header, restricted, paperOf(io)) : '';
   return `${title}${said}${OPEN}: ${open.join(', ') || 'nothing'}\n`;
-}
-
-/** Returns where each level stands in the policy: `policy`, `groups[0]`, `namespaces[2]`. */
-function placesIn(policy: InstalledPolicy['policy']): ReadonlyMap<object, string> {
-  const placesOf = (list: 'groups' | 'namespaces') =>
-    (policy[list] ?? []).map((level, index): readonly [object, string] => [level, `${list}[${index}]`]);
-  return new Map<object, string>([[policy, 'policy'], ...placesOf('groups'), ...placesOf('namespaces')]);
 }
 
 const rules = () => z.array(z.enum(RULE_NAMES)).default([]);

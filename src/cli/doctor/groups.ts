@@ -175,15 +175,9 @@ const ABOVE = ['Application', 'account in Argo CD', 'rights in Argo CD', 'enviro
 function unwell(group: RunnerGroup, installation: Installation): Judgements {
   const { stuck, full, unregisteredText } = statusOf(group, installation) ?? {};
   const see = `gitea-runners explain ${keyText(group)} says which`;
+  const remedy = (stuck && remedyOf(stuck, { group, places: fixes.HERE })) ?? 'See the events of these pods';
   return [
-    ...(stuck
-      ? [
-          bad(
-            `PodsStuck: ${stuck.message}`,
-            `${remedyOf(stuck, { group, places: fixes.HERE }) ?? 'See the events of these pods'}; ${see}`,
-          ),
-        ]
-      : []),
+    ...(stuck ? [bad(`PodsStuck: ${stuck.message}`, `${remedy}; ${see}`)] : []),
     ...(unregisteredText === undefined ? [] : [bad(`Registered: ${unregisteredText}`, see)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),
   ];

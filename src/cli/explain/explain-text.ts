@@ -46,18 +46,9 @@ export function explainText(
       ? 'No RunnerGroup can be served, so Gitea was not asked for jobs.\n'
       : 'No jobs are queued or running.\n';
   const noJobs = hidden > 0 ? filteredOut : noUnfinished;
+  const causes = jobs.map((job) => job.brokenGroup?.problem ?? (job.notCreated ?? job.behindGit)?.why);
   const parts = [
-    ...(where
-      ? [
-          wrapped(
-            whereText(
-              where,
-              jobs.map((job) => job.brokenGroup?.problem ?? (job.notCreated ?? job.behindGit)?.why).join(),
-            ),
-            columns,
-          ),
-        ]
-      : []),
+    ...(where ? [wrapped(whereText(where, causes.join()), columns)] : []),
     groupTable(groups, options),
     jobs.length > 0 ? jobTable(explanation, options) : noJobs,
     ...leftoverTable(explanation, nowMs, options),

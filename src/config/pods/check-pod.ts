@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, nearestName } from '../runnergroup/words.ts';
 import {
+  containersOf,
   entriesOf,
   type FieldPath,
   fieldValue,
@@ -226,46 +227,31 @@ function checkCombinations(struct: string, value: Mapping, path: FieldPath): rea
     case 'LabelSelectorRequirement': {
       const operator = stringOf(value, 'operator');
       const { length } = listOf(value, 'values');
+      const isBound = ['Gt', 'Lt'].includes(operator);
       return [
         ...fault(/In$/.test(operator) && length === 0, `is missing, and operator ${operator} needs it`, 'values'),
         ...fault(/Exist/.test(operator) && length > 0, `does not go with operator ${operator}`, 'values'),
-        ...fault(
-          ['Gt', 'Lt'].includes(operator) && length !== 1,
-          `must be one value with operator ${operator}`,
-          'values',
-        ),
+        ...fault(isBound && length !== 1, `must be one value with operator ${operator}`, 'values'),
       ];
     }
-    case 'TopologySpreadConstraint':
-      return fault(
-        isSet('minDomains') && stringOf(value, 'whenUnsatisfiable') === 'ScheduleAnyway',
-        'goes with "whenUnsatisfiable: DoNotSchedule" only',
-        'minDomains',
-      );
-    case 'PodSpec':
+    case 'TopologySpreadConstraint': {
+      const isForAny = stringOf(value, 'whenUnsatisfiable') === 'ScheduleAnyway';
+      const message = 'goes with "whenUnsatisfiable: DoNotSchedule" only';
+      return fault(isSet('minDomains') && isForAny, message, 'minDomains');
+    }
+    case 'PodSpec': {
+      const hasNoServer = listOf(fieldValue(value, 'dnsConfig'), 'nameservers').length === 0;
+      const isNone = stringOf(value, 'dnsPolicy') === 'None';
+      const hasOverhead = entriesOf(value, 'overhead').length > 0;
+      const ofClass = 'is of a runtime class: remove it, or name the class in runtimeClassName';
       return [
-        ...fault(
-          stringOf(value, 'dnsPolicy') === 'None' && listOf(fieldValue(value, 'dnsConfig'), 'nameservers').length === 0,
-          'needs nameservers, because dnsPolicy is None',
-          'dnsConfig',
-        ),
-        ...fault(
-          entriesOf(value, 'overhead').length > 0 && !isSet('runtimeClassName'),
-          'is of a runtime class: remove it, or name the class in runtimeClassName',
-          'overhead',
-        ),
+        ...fault(isNone && hasNoServer, 'needs nameservers, because dnsPolicy is None', 'dnsConfig'),
+        ...fault(hasOverhead && !isSet('runtimeClassName'), ofClass, 'overhead'),
       ];
+    }
     default:
       return [];
   }
-}
-
-/** Returns all containers that a template may write, with their places. */
-function containersOf(template: Mapping): readonly { list: string; path: FieldPath; container: Value }[] {
-  const spec = fieldValue(template, 'spec');
-  return ['initContainers', 'containers'].flatMap((list) =>
-    listOf(spec, list).map((container, index) => ({ list, path: ['spec', list, index], container })),
-  );
 }
 
 /** Returns the containers of a final pod without those that follow `runner`: their faults are reported there. */

@@ -199,6 +199,14 @@ export function listOf(mapping: Value | undefined, field: string): readonly Valu
   return isList(value) ? value : [];
 }
 
+/** Returns the containers of a template with their places. @param lists in this order */
+export function containersOf(template: Mapping, lists: readonly string[] = ['initContainers', 'containers']) {
+  const spec = fieldValue(template, 'spec');
+  return lists.flatMap((list) =>
+    listOf(spec, list).map((container, index) => ({ list, path: ['spec', list, index] as FieldPath, container })),
+  );
+}
+
 /** The entries of the mapping in a field that have a value; empty when there is none. */
 export function entriesOf(mapping: Value | undefined, field: string): readonly (readonly [string, Value])[] {
   const value = fieldValue(mapping, field);

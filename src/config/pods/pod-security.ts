@@ -3,6 +3,7 @@
  * `policy/check_*.go`). A rule has the id of its check. Windows pods need not set what Windows does not know.
  */
 import {
+  containersOf,
   entriesOf,
   type FieldPath,
   fieldValue,
@@ -43,16 +44,9 @@ interface Context {
 
 type Check = (pod: ReturnType<typeof podForSecurity>) => readonly TemplateFault[];
 
-/** Lists of containers in the order of the checks. */
-const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
-
 function podForSecurity(template: Mapping) {
   const spec = fieldValue(template, 'spec');
-  const containers = CONTAINER_LISTS.flatMap((list) =>
-    listOf(spec, list).flatMap((container, index) =>
-      isMapping(container) ? [{ path: ['spec', list, index], container }] : [],
-    ),
-  );
+  const containers = containersOf(template, ['initContainers', 'containers', 'ephemeralContainers']);
   const podContext = { path: ['spec', 'securityContext'], context: fieldValue(spec, 'securityContext') };
   const ofContainers = containers.map(({ path, container }) => ({
     path: [...path, 'securityContext'],
@@ -110,13 +104,9 @@ function wrongElements(
 }
 
 function wrongCapabilities(contexts: readonly Context[], allowed: RegExp, message: string): readonly TemplateFault[] {
+  const isTooMuch = (name: Value | undefined) => !allowed.test(String(name));
   return contexts.flatMap(({ path, context }) =>
-    wrongElements(
-      fieldValue(context, 'capabilities'),
-      [...path, 'capabilities', 'add'],
-      (name) => !allowed.test(String(name)),
-      message,
-    ),
+    wrongElements(fieldValue(context, 'capabilities'), [...path, 'capabilities', 'add'], isTooMuch, message),
   );
 }
 
@@ -154,24 +144,18 @@ const BASELINE: Readonly<Record<string, Check>> = {
     ['hostNetwork', 'hostPID', 'hostIPC']
       .filter((field) => fieldValue(spec, field) === true)
       .map((field) => ({ path: ['spec', field], message: 'must not be true: the pod would share it with the node' })),
-  hostPathVolumes: ({ spec }) =>
-    wrongElements(
-      spec,
-      ['spec', 'volumes'],
-      (volume) => fieldValue(volume, 'hostPath') !== undefined,
-      'must not be set: it is a folder of the node',
-      'hostPath',
-    ),
-  hostPorts: ({ containers }) =>
-    containers.flatMap(({ path, container }) =>
-      wrongElements(
-        container,
-        [...path, 'ports'],
-        (port) => (fieldValue(port, 'hostPort') ?? 0) !== 0,
-        'must not be set: it is a port of the node',
-        'hostPort',
-      ),
-    ),
+  hostPathVolumes: ({ spec }) => {
+    const isOfNode = (volume: Value | undefined) => fieldValue(volume, 'hostPath') !== undefined;
+    const message = 'must not be set: it is a folder of the node';
+    return wrongElements(spec, ['spec', 'volumes'], isOfNode, message, 'hostPath');
+  },
+  hostPorts: ({ containers }) => {
+    const isOfNode = (port: Value | undefined) => (fieldValue(port, 'hostPort') ?? 0) !== 0;
+    const message = 'must not be set: it is a port of the node';
+    return containers.flatMap(({ path, container }) =>
+      wrongElements(container, [...path, 'ports'], isOfNode, message, 'hostPort'),
+    );
+  },
   hostProbesAndHostLifecycle: ({ containers }) =>
     containers.flatMap(({ path, container }) =>
       ACTIONS.flatMap((place) => {
@@ -196,20 +180,14 @@ const BASELINE: Readonly<Record<string, Check>> = {
       ];
     }),
   seccompProfile_baseline: everywhere('seccompProfile', wrongProfile, PROFILES, 'type'),
-  sysctls: ({ own }) =>
-    wrongElements(
-      own.context,
-      [...own.path, 'sysctls'],
-      (sysctl) => !SYSCTLS.test(stringOf(sysctl, 'name')),
-      'is not one of the safe sysctls',
-      'name',
-    ),
-  windowsHostProcess: everywhere(
-    'windowsOptions',
-    (options) => fieldValue(options, 'hostProcess') === true,
-    'must not be true',
-    'hostProcess',
-  ),
+  sysctls: ({ own }) => {
+    const isUnsafe = (sysctl: Value | undefined) => !SYSCTLS.test(stringOf(sysctl, 'name'));
+    return wrongElements(own.context, [...own.path, 'sysctls'], isUnsafe, 'is not one of the safe sysctls', 'name');
+  },
+  windowsHostProcess: ({ contexts }) => {
+    const isOnHost = (options: Value | undefined) => fieldValue(options, 'hostProcess') === true;
+    return wrongIn(contexts, 'windowsOptions', isOnHost, 'must not be true', 'hostProcess');
+  },
 };
 
 /** Level restricted: no root, no privileges, no unconfined container, and only harmless kinds of volumes. */
