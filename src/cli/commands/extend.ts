@@ -47,7 +47,9 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
       const nowMs = request.now() + (clocks.boundsFor(client.origin)?.leastMs ?? 0);
       const mostMs = keptSince(job) + LONGEST_KEEP_MS;
       const untilMs = wholeSeconds(Math.min(nowMs + request.forMs, mostMs));
-      const standsMs = endWithout(job);
+      // When its stay ends without this command.
+      const { keepUntilMs = 0, extendUntilMs = 0 } = job.live;
+      const standsMs = Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
       if (untilMs <= standsMs) return stayText(job, 'already stays', Math.min(standsMs, mostMs), { nowMs, mostMs });
       if (await writeExtension(client, job, timeText(untilMs), deadline))
         return stayText(job, 'stays', untilMs, { nowMs, mostMs });
@@ -58,11 +60,6 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
   } finally {
     await client.close();
   }
-}
-
-/** Returns when the stay of the runner ends without this command. */
-function endWithout({ live: { keepUntilMs = 0, extendUntilMs = 0 } }: NamedJob): number {
-  return Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
 }
 
 function stayText(

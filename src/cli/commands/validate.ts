@@ -84,9 +84,8 @@ async function check(io: Io, paths: Paths, policy: InstalledPolicy | undefined):
   const { problems: ofFiles, others, ...read } = await readInSpite(io, paths, policy);
   const { sources } = read;
   const place = await placerFor(policy);
-  const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], sources, place))].sort(
-    byPlace,
-  );
+  const ofPods = await problemsOfPods([...read.groups, ...read.pods], sources, place);
+  const problems = [...ofFiles, ...ofPods].sort(byPlace);
   const workloadWarnings = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
   const groupWarnings = await warningsOf(read.groups, policy !== undefined);
   const warnings =
@@ -123,9 +122,7 @@ async function printText(io: Io, checked: Checked, policyFile: string | undefine
     ...problems.map(formatProblem),
     ...(await problemsOfDenials(ofPolicy, checked.sources, checked.place)).map(formatProblem),
     ...denials.filter(({ origin }) => !origin).map(denialLine),
-    ...warnings.map((warning) =>
-      formatProblem({ ...warning, path: `${isStrict ? 'error' : 'warning'}: ${warning.path}` }),
-    ),
+    ...warnings.map((each) => formatProblem({ ...each, path: `${isStrict ? 'error' : 'warning'}: ${each.path}` })),
   ];
   const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);
   if (!isGood) lines.push(summaryText(await reportOf(checked, isStrict)));
@@ -255,21 +252,16 @@ async function placerFor(policy: InstalledPolicy | undefined): Promise<typeof pl
       return { ...each, origin: each.origin ?? originOf(policy.policy, each.group, pathText(each.path)) };
     });
     const shared = withOrigins.filter(({ origin }) => origin);
-    const ofPolicy = [...groupBy(shared, ({ origin, message }) => jsonText([origin, message])).values()].flatMap(
-      (all) =>
-        all.slice(0, 1).map(({ origin = [], message, code }): Problem => {
-          const names = firstNames([...new Set(all.map(({ group }) => keyText(group)))], 3);
-          const text = `${message} (a default of the policy, for ${names})`;
-          return { place: placeOf(origin), path: pathText(origin), message: text, code };
-        }),
+    const own = withOrigins.filter(({ origin }) => !origin);
+    const sharing = [...groupBy(shared, ({ origin, message }) => jsonText([origin, message])).values()];
+    const ofPolicy = sharing.flatMap((all) =>
+      all.slice(0, 1).map(({ origin = [], message, code }): Problem => {
+        const names = firstNames([...new Set(all.map(({ group }) => keyText(group)))], 3);
+        const text = `${message} (a default of the policy, for ${names})`;
+        return { place: placeOf(origin), path: pathText(origin), message: text, code };
+      }),
     );
-    return [
-      ...ofPolicy,
-      ...(await placed(
-        withOrigins.filter(({ origin }) => !origin),
-        sources,
-      )),
-    ];
+    return [...ofPolicy, ...(await placed(own, sources))];
   };
 }
 

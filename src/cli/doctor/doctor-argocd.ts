@@ -310,6 +310,7 @@ function causeOf(text: string, above: Judged['above']): string | undefined {
 function faultsOf(app: Application): readonly string[] {
   const { metadata, spec } = app;
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
+  const isCompared = comparedBy(app).some((text) => text.trim() === OPTION);
   return [
     ...(automated ? [] : ['its automated sync is off: syncPolicy.automated is missing']),
     ...(automated?.enabled === false ? ['its automated sync is off: automated.enabled must not be false'] : []),
@@ -320,9 +321,7 @@ function faultsOf(app: Application): readonly string[] {
     ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),
     ...(metadata.annotations[SKIP_RECONCILE] === undefined ? [] : [`annotation ${SKIP_RECONCILE} must go`]),
     ...(ignoresJobs(app) ? [] : ['ignoreDifferences of Job /spec is missing']),
-    ...(comparedBy(app).some((text) => text.trim() === OPTION)
-      ? []
-      : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
+    ...(isCompared ? [] : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
   ];
 }
 

@@ -130,15 +130,14 @@ async function distrustedOf(addresses: readonly string[], { http }: GiteaAccess)
   const urls = addresses.flatMap((each) => parseUrl(each) ?? []);
   const tried = urls.filter(({ href }) => /^https:.*\/webhook\/?$/.test(href)).slice(0, MOST_TRIED);
   const deadline = new Deadline(TRYING_MS);
+  const distrusted = new Map<string, Failure>();
   const answers = tried.map(async (url) => {
     const request = { what: 'connect to the webhook', method: 'GET', url, once: true } as const;
-    return [url.href, await orFailure(http.send(request, deadline))] as const;
+    const answer = await orFailure(http.send(request, deadline));
+    if (answer instanceof Failure && answer.kind === 'untrusted') distrusted.set(url.href, answer);
   });
-  return new Map(
-    (await Promise.all(answers)).flatMap(([href, answer]): readonly [string, Failure][] =>
-      answer instanceof Failure && answer.kind === 'untrusted' ? [[href, answer]] : [],
-    ),
-  );
+  await Promise.all(answers);
+  return distrusted;
 }
 
 /** A repository whose Actions are off has no jobs list: then this says so. */

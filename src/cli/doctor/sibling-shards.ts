@@ -66,11 +66,10 @@ function numbersOf(first: string, set: readonly Printing[]): readonly Judgement[
     ? 'nobody prints RunnerGroups'
     : 'CI jobs that fall to it wait for a spawn timeout';
   const numberTexts = misnumbered.map(({ name, shard }) => `${name} is told ${shard}`).join(', ');
+  const wrong = `of ${count} shards ${numberTexts}: each must be told its number, and the same count`;
   return [
     ...(missing.length > 0 ? [bad(`of ${count} shards ${missing.join(', ')} is missing: ${lost}`, ONE_SET)] : []),
-    ...(misnumbered.length > 0
-      ? [bad(`of ${count} shards ${numberTexts}: each must be told its number, and the same count`, ONE_SET)]
-      : []),
+    ...(misnumbered.length > 0 ? [bad(wrong, ONE_SET)] : []),
   ];
 }
 

@@ -186,47 +186,35 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
   if ((status === 401 || status === 403) && !error) return wrongContent(request, answer, ` (${status})`);
   switch (status) {
     case 401:
-      return say(
-        'GR-ARGOCD-03',
-        'Argo CD does not accept the token (401)',
-        'It is expired, revoked or of another Argo CD: make a new one with "argocd account generate-token" and put it into the Secret',
-      );
-    case 403:
-      return error?.message.includes('sync window')
-        ? say(
-            'GR-ARGOCD-05',
-            'a sync window of the project forbids it (403)',
-            'Wait for its end, or allow manual syncs in the window ("manualSync: true")',
-          )
-        : say(
-            'GR-ARGOCD-04',
-            'Argo CD forbids it (403)',
-            `Give its account "${lineOf(error?.message, right)}" in argocd-rbac-cm; ` +
-              'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces',
-          );
+      return say('GR-ARGOCD-03', 'Argo CD does not accept the token (401)', NEW_TOKEN);
+    case 403: {
+      if (error?.message.includes('sync window'))
+        return say('GR-ARGOCD-05', 'a sync window of the project forbids it (403)', IN_WINDOW);
+      const grant = `Give its account "${lineOf(error?.message, right)}" in argocd-rbac-cm`;
+      return say('GR-ARGOCD-04', 'Argo CD forbids it (403)', `${grant}; ${OR_NOT_THERE}`);
+    }
     case 404:
       return say('GR-ARGOCD-06', 'not found (404)', BASE);
     case 407:
       return proxyWantsLogin(request);
     case 429:
-    case 503:
-      return say(
-        'GR-ARGOCD-07',
-        `Argo CD is busy or starting (${status})`,
-        'It is tried again; look at argocd-server',
-        'rate-limited',
-      );
-    default:
-      return status >= 500
-        ? say(
-            'GR-ARGOCD-08',
-            `an error of the server (${status})`,
-            'Look into the log of argocd-server',
-            'server-error',
-          )
-        : otherFailure(request, status, status === 400 ? error?.code : undefined);
+    case 503: {
+      const remedy = 'It is tried again; look at argocd-server';
+      return say('GR-ARGOCD-07', `Argo CD is busy or starting (${status})`, remedy, 'rate-limited');
+    }
+    default: {
+      if (status < 500) return otherFailure(request, status, status === 400 ? error?.code : undefined);
+      const remedy = 'Look into the log of argocd-server';
+      return say('GR-ARGOCD-08', `an error of the server (${status})`, remedy, 'server-error');
+    }
   }
 }
+
+const NEW_TOKEN =
+  'It is expired, revoked or of another Argo CD: make a new one with "argocd account generate-token" and put it into the Secret';
+const IN_WINDOW = 'Wait for its end, or allow manual syncs in the window ("manualSync: true")';
+const OR_NOT_THERE =
+  'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces';
 
 /** Returns the RBAC line. Argo CD names project and account if the account may at least see the Application. */
 function lineOf(message = '', right: string): string {

@@ -63,12 +63,8 @@ export function failureOfStatus(request: HttpRequest, answer: HttpAnswer, hints:
       return say('GR-GITEA-05', received, remedy, 'server-error');
     }
     default: {
-      if (status < 500)
-        return say(
-          'GR-GITEA-06',
-          `an unexpected status (${status})`,
-          'Check spec.gitea.url and what stands before Gitea',
-        );
+      const address = 'Check spec.gitea.url and what stands before Gitea';
+      if (status < 500) return say('GR-GITEA-06', `an unexpected status (${status})`, address);
       const remedy = orProxy("Look into Gitea's log and at what stands before it", answer, request);
       return say('GR-GITEA-05', `an error of the server (${status})${throughProxy(answer)}`, remedy, 'server-error');
     }
@@ -77,21 +73,15 @@ export function failureOfStatus(request: HttpRequest, answer: HttpAnswer, hints:
 
 /** Makes the Failure for a 403: Gitea keeps the user out, or the token has too few rights. */
 function failureOfRights(request: HttpRequest, answer: HttpAnswer, rights: Rights, { source }: Token): Failure {
-  const refused = refusalOfUser(answer);
-  if (refused) {
-    const received = `Gitea refuses the token's user (403): ${refused[0]}`;
-    const remedy = `${refused[1]}. Or put a token of another user into ${source}`;
-    return failure(request, 'GR-GITEA-22', received, remedy, 'user-refused');
+  const [, why, mend] = REFUSALS_OF_USER.find(([text]) => text.test(beginningOf(answer))) ?? [];
+  if (why !== undefined) {
+    const remedy = `${mend}. Or put a token of another user into ${source}`;
+    return failure(request, 'GR-GITEA-22', `Gitea refuses the token's user (403): ${why}`, remedy, 'user-refused');
   }
   const user = rights.user === undefined ? '' : `, and its user must be ${rights.user}`;
   const remedy = `The token needs ${rights.scope}${user}. It is in ${source}`;
-  return failure(
-    request,
-    'GR-GITEA-02',
-    `Gitea forbids it (403)${reasonOfRefusal(answer, rights)}`,
-    remedy,
-    'forbidden',
-  );
+  const received = `Gitea forbids it (403)${reasonOfRefusal(answer, rights)}`;
+  return failure(request, 'GR-GITEA-02', received, remedy, 'forbidden');
 }
 
 /** Texts of a 403 (1.25 to 1.27). They are compared here and never repeated. */
@@ -103,23 +93,24 @@ export function beginningOf({ text }: HttpAnswer): string {
   return text.slice(0, 1_000);
 }
 
-const INACTIVE = ['it is not active, or may not sign in', 'Let an administrator of Gitea activate it'] as const;
-const OLD_PASSWORD = [
-  'it must change its password first',
-  'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME',
-] as const;
-const ONE_FACTOR = [
-  'it has no two-factor authentication, which this Gitea demands',
-  'Sign in as that user and enable it',
-] as const;
-
-/** Returns why Gitea keeps out the token's user, and the remedy (`verifyAuthWithOptions`, 1.25 to 1.27). */
-function refusalOfUser(answer: HttpAnswer): readonly [why: string, remedy: string] | undefined {
-  const begin = beginningOf(answer);
-  if (/must change your password/.test(begin)) return OLD_PASSWORD;
-  if (/account is (?:not activated|prohibited from signing in)/.test(begin)) return INACTIVE;
-  return /enable two-factor authentication/.test(begin) ? ONE_FACTOR : undefined;
-}
+/** Texts with which Gitea keeps out the token's user: why, and the remedy (`verifyAuthWithOptions`, 1.25 to 1.27). */
+const REFUSALS_OF_USER: readonly (readonly [text: RegExp, why: string, remedy: string])[] = [
+  [
+    /must change your password/,
+    'it must change its password first',
+    'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME',
+  ],
+  [
+    /account is (?:not activated|prohibited from signing in)/,
+    'it is not active, or may not sign in',
+    'Let an administrator of Gitea activate it',
+  ],
+  [
+    /enable two-factor authentication/,
+    'it has no two-factor authentication, which this Gitea demands',
+    'Sign in as that user and enable it',
+  ],
+];
 
 /** Returns the reason of a 403: the token's scope or its user. Empty if the text does not tell. */
 function reasonOfRefusal(answer: HttpAnswer, { scope, user }: Rights): string {

@@ -71,12 +71,8 @@ function failureOf(request: HttpRequest, answer: HttpAnswer, { token }: GiteaAcc
   if ([401, 403, 404].includes(status)) {
     const remedy =
       'Enable Actions in Gitea. If a reverse proxy stands before it, let it forward that path: every runner needs it';
-    return failure(
-      request,
-      'GR-GITEA-21',
-      `the address of Gitea's service for runners, /api/actions, answered ${status}`,
-      remedy,
-    );
+    const received = `the address of Gitea's service for runners, /api/actions, answered ${status}`;
+    return failure(request, 'GR-GITEA-21', received, remedy);
   }
   return failureOfStatus(request, answer, { rights: { scope: 'no scope' }, missing: '' }, token);
 }

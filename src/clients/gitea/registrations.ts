@@ -45,14 +45,8 @@ export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
 
 /** The question for it, which needs the right to write. */
 export function registrationTokenQuestion(level: Level, action: string) {
-  const { path, missing } = level.runners;
-  return {
-    what: action,
-    method: 'POST',
-    path: `${path}/registration-token`,
-    rights: writeRights(level),
-    missing,
-  } as const;
+  const path = `${level.runners.path}/registration-token`;
+  return { ...level.runners, what: action, method: 'POST', path, rights: writeRights(level) } as const;
 }
 
 /** A token that fits into an environment variable. Gitea's tokens have 40 characters. */

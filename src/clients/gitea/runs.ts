@@ -78,10 +78,9 @@ export function findRun(target: GiteaTarget, reference: RunWanted, options: Opti
 
 async function talk<T>({ token, url }: GiteaTarget, options: Options, ask: (api: GiteaApi) => Promise<T>): Promise<T> {
   const http = giteaClient(options);
+  const access = { http, url, token, deadline: new Deadline(options.deadlineMs), versions: new Map() };
   try {
-    return await ask(
-      new GiteaApi({ http, url, token, deadline: new Deadline(options.deadlineMs), versions: new Map() }),
-    );
+    return await ask(new GiteaApi(access));
   } finally {
     await http.close();
   }
@@ -205,12 +204,8 @@ const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnega
 export async function readRunJobs(access: GiteaAccess, place: RunPlace, status?: 'in_progress') {
   const api = new GiteaApi(access);
   const action = `list the jobs of ${nameOf(place)}`;
-  const question: Question = {
-    ...hintsOf(place),
-    what: action,
-    path: pathOf(place, 'jobs'),
-    query: status ? [['status', status]] : [],
-  };
+  const query = status ? [['status', status] as const] : [];
+  const question: Question = { ...hintsOf(place), what: action, path: pathOf(place, 'jobs'), query };
   const version = await api.version();
   if (WITHOUT_RERUNS.test(version.text)) {
     const remedy = 'Upgrade it to 1.26 or newer, or set spec.maxEvictionRetries to 0';

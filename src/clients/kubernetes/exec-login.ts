@@ -69,27 +69,14 @@ async function runLogin({ file, exec, cluster }: NamedProgram, { env, timeoutMs 
     throw failure('asks a person, and standard input is no terminal', 'Type the command in a terminal.');
   const spec = { interactive, ...(provideClusterInfo && { cluster }) };
   const ownEnv = Object.fromEntries((program.env ?? []).map(({ name, value }) => [name, value]));
-  const childEnv = {
-    ...env,
-    ...ownEnv,
-    KUBERNETES_EXEC_INFO: JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }),
-  };
+  const KUBERNETES_EXEC_INFO = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec });
+  const options = { env: { ...env, ...ownEnv, KUBERNETES_EXEC_INFO }, interactive, timeoutMs };
   const path = command.includes('/') ? resolve(dirname(file), command) : command;
-  const { error, code, errorText, out } = await run(path, program.args ?? [], {
-    env: childEnv,
-    interactive,
-    timeoutMs,
-  });
-  if (error?.name === 'AbortError')
-    throw failure(
-      `has not ended within ${timeoutMs / 1000} s`,
-      'If it waits for you, log in with kubectl first, or raise --timeout.',
-    );
-  if (error && systemCode(error) === 'ENOENT')
-    throw failure(
-      'is not there',
-      oneLine(installHint ?? '', LONGEST_WORDS) || 'Install it, or add its folder to PATH.',
-    );
+  const { error, code, errorText, out } = await run(path, program.args ?? [], options);
+  const waits = 'If it waits for you, log in with kubectl first, or raise --timeout.';
+  if (error?.name === 'AbortError') throw failure(`has not ended within ${timeoutMs / 1000} s`, waits);
+  const install = oneLine(installHint ?? '', LONGEST_WORDS) || 'Install it, or add its folder to PATH.';
+  if (error && systemCode(error) === 'ENOENT') throw failure('is not there', install);
   if (error) throw failure(`cannot be started: ${systemReason(error)}`);
   if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${errorText && `: ${errorText}`}`);
   return answerIn(out, apiVersion, failure);

@@ -111,9 +111,7 @@ export class KubeClient {
         signal: requestAbort.signal,
       });
       isAnswered = true;
-      if (response.statusCode !== 200) {
-        throw unexpectedStatus(request, response.statusCode, '');
-      }
+      if (response.statusCode !== 200) throw unexpectedStatus(request, response.statusCode, '');
       const { date } = response.headers;
       if (typeof date === 'string')
         this.#clocks?.note(request.url.origin, { sentMs, receivedMs: this.clock.now(), date });

@@ -88,13 +88,11 @@ export async function readKubeconfig(
   const cluster = partOf(Cluster, kubeconfig.clusters, 'cluster', context.cluster, file, 'cluster');
   const user = partOf(User, kubeconfig.users, 'user', context.user, file, 'user');
   for (const [part, fields] of [[cluster, REFUSED.cluster] as const, [user, REFUSED.user] as const]) {
-    const refusedField = fields.find(
-      (field) => part[field] !== undefined && part[field] !== false && !(logIn && field === 'exec'),
-    );
-    if (refusedField !== undefined) {
-      const advice = ADVICE[refusedField] ?? 'use a token or a client certificate';
-      throw wrongKubeconfig(file, `with ${refusedField}, which is not supported; ${advice}`);
-    }
+    const isSet = (field: string) => part[field] !== undefined && part[field] !== false;
+    const refusedField = fields.find((field) => isSet(field) && !(logIn && field === 'exec'));
+    if (refusedField === undefined) continue;
+    const advice = ADVICE[refusedField] ?? 'use a token or a client certificate';
+    throw wrongKubeconfig(file, `with ${refusedField}, which is not supported; ${advice}`);
   }
   const pem = async (source: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> => {
     const data = source[`${field}-data`];

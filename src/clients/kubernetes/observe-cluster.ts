@@ -34,12 +34,8 @@ const LONGEST_SUSPENSION = 200;
 
 /** Returns the RunnerGroups that are suspended in the cluster (`SUSPENDED`), with the text written there, by key. */
 export function suspendedOf(objects: readonly RunnerGroupObject[]): ReadonlyMap<string, string> {
-  return new Map(
-    objects.flatMap((object): readonly [string, string][] => {
-      const text = suspensionOf(object);
-      return text === undefined ? [] : [[keyText(object.metadata), text]];
-    }),
-  );
+  const texts = objects.map((object) => [keyText(object.metadata), suspensionOf(object)] as const);
+  return new Map(texts.flatMap(([key, text]) => (text === undefined ? [] : [[key, text]])));
 }
 
 /** Returns the text of a group's suspension in the cluster. Undefined: it is not suspended there. */

@@ -60,13 +60,8 @@ export const GROUP_RULES: Readonly<Record<Exclude<RuleName, 'projects' | 'reposi
       ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
       ...templateAsks(group, 'secret', 'pullSecret'),
     ];
-    return notAmong(
-      allowed,
-      namedSecrets,
-      'the Secret',
-      undefined,
-      ` in namespace ${group.namespace}. Use one of them`,
-    );
+    const advice = ` in namespace ${group.namespace}. Use one of them`;
+    return notAmong(allowed, namedSecrets, 'the Secret', undefined, advice);
   },
 
   /** A runner does what its Gitea says, and the pod runs here. */
