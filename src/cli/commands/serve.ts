@@ -75,6 +75,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     throw new Failure(code, 2, `start serve: ${[...problems, ...(cluster ? [] : [noCluster])].join(' ')}`);
   }
   const metrics = openMetrics();
+  const log = logTo(openLog(flagValue('verbose', flags, io)));
   return {
     ...settings,
     // Read again and again: it is good now, and `settingsFrom` has said so.
@@ -107,11 +108,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
       extendIn(cluster, { ...runner, forMs: 3_600_000, timeoutMs: settings.timeoutMs, now: io.now }),
     ),
     metricsPage: metrics.render,
-    subscribers: [
-      metrics.subscriber,
-      logTo(openLog(flagValue('verbose', flags, io))),
-      ...(spans ? [traceTo(spans, io.now)] : []),
-    ],
+    subscribers: [metrics.subscriber, log, ...(spans ? [traceTo(spans, io.now)] : [])],
   };
 }
 

@@ -3,21 +3,8 @@ import { Failure } from '../../shared/failure.ts';
 
 /** Commands in the order of the manual. */
 export const COMMANDS = [
-  'generate',
-  'explain',
-  'validate',
-  'serve',
-  'sweep',
-  'report',
-  'extend',
-  'policy',
-  'schema',
-  'demo',
-  'init',
-  'import',
-  'doctor',
-  'version',
-  'completion',
+  ...(['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'extend', 'policy'] as const),
+  ...(['schema', 'demo', 'init', 'import', 'doctor', 'version', 'completion'] as const),
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 

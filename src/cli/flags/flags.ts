@@ -39,7 +39,9 @@ const KUBECTL = `${OWN}, else that of kubectl`;
 const NAMESPACE_READ = 'namespace of the RunnerGroups that are read from the cluster';
 
 const IMAGE = { value: 'IMAGE', read: readers.readImage } as const;
+const BASE_URL = { value: 'URL', read: readers.readBaseUrl } as const;
 const ADDRESS = { value: 'ADDRESS', read: readers.readAddress } as const;
+const ASKED = { defaultNote: 'asked', defaultIn: { import: 'what the files say' } } as const;
 const TRUSTED_FILE = { value: 'FILE', read: readers.readTrustedPath } as const;
 
 /** Formats that each command prints beside text for people. */
@@ -73,20 +75,16 @@ function flagsFor<const C extends readonly CommandName[], const F extends Readon
 /** All flags, in the order of `--help` and of the manual. */
 export const FLAGS = {
   recursive: { commands: [...PATH.commands, 'policy'], short: '-R', help: 'read folders with all below them' },
-  secrets: {
-    commands: ASKING,
-    value: 'files|api',
-    default: 'files',
-    help: 'source of the Secrets of RunnerGroups',
-    more: '`files`: mounted below `--secrets-dir`. `api`: in the namespace of the group, through the Kubernetes API ([how](install.md#secrets-through-the-kubernetes-api)).',
-    read: readers.readSecretsMode,
-  },
-  secretsDir: {
-    commands: ASKING,
-    value: 'DIR',
-    default: '/var/run/secrets/gitea-runners',
-    help: 'folder with the mounted API tokens',
-  },
+  ...flagsFor(ASKING, {
+    secrets: {
+      value: 'files|api',
+      default: 'files',
+      help: 'source of the Secrets of RunnerGroups',
+      more: '`files`: mounted below `--secrets-dir`. `api`: in the namespace of the group, through the Kubernetes API ([how](install.md#secrets-through-the-kubernetes-api)).',
+      read: readers.readSecretsMode,
+    },
+    secretsDir: { value: 'DIR', default: '/var/run/secrets/gitea-runners', help: 'folder with the mounted API tokens' },
+  }),
   timeout: {
     commands: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     value: 'SECONDS',
@@ -238,18 +236,8 @@ export const FLAGS = {
       more: 'https, or http on `localhost`, without a path.',
       read: readers.readPageUrl,
     },
-    pageGitea: {
-      value: 'URL',
-      defaultNote: 'none',
-      help: 'Gitea whose people sign in, as RunnerGroups write it',
-      read: readers.readBaseUrl,
-    },
-    pageGiteaPublic: {
-      value: 'URL',
-      defaultNote: 'as `--page-gitea`',
-      help: 'the same Gitea, as browsers reach it',
-      read: readers.readBaseUrl,
-    },
+    pageGitea: { ...BASE_URL, defaultNote: 'none', help: 'Gitea whose people sign in, as RunnerGroups write it' },
+    pageGiteaPublic: { ...BASE_URL, defaultNote: 'as `--page-gitea`', help: 'the same Gitea, as browsers reach it' },
     pageClientId: { value: 'ID', defaultNote: 'none', help: 'id of the OAuth2 application in Gitea' },
     pageClientSecretFile: {
       value: 'FILE',
@@ -355,13 +343,9 @@ export const FLAGS = {
     help: 'how long the runner stays from now on, e.g. 90s, 30m, 1h30m; at most 24h',
     read: readers.readDuration,
   },
-  budget: {
-    commands: ['sweep'],
-    value: 'N',
-    default: DEFAULT_BUDGET,
-    help: 'deletions per minute, 1 to 600',
-    read: readers.readBudget,
-  },
+  ...flagsFor(['sweep'], {
+    budget: { value: 'N', default: DEFAULT_BUDGET, help: 'deletions per minute, 1 to 600', read: readers.readBudget },
+  }),
   ...flagsFor(['report'], {
     since: {
       value: 'TIME',
@@ -460,24 +444,14 @@ export const FLAGS = {
   speed: { commands: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
   // Flags with the values of a new installation.
   ...flagsFor(['init', 'import'], {
-    gitea: {
-      value: 'URL',
-      defaultNote: 'asked',
-      defaultIn: { import: 'what the files say' },
-      help: 'Gitea, as pods of the cluster reach it',
-    },
+    gitea: { value: 'URL', ...ASKED, help: 'Gitea, as pods of the cluster reach it' },
     scope: {
       value: 'global|org|user|repo',
       default: 'org',
       defaultIn: { import: 'what the files say, or org with --owner' },
       help: 'scope of the CI jobs that get runners',
     },
-    owner: {
-      value: 'NAME',
-      defaultNote: 'asked',
-      defaultIn: { import: 'what the files say' },
-      help: 'the organization, the user, or `owner/name` of the repository',
-    },
+    owner: { value: 'NAME', ...ASKED, help: 'the organization, the user, or `owner/name` of the repository' },
   }),
   groupName: { commands: ['init'], value: 'NAME', default: 'ci', help: 'name of the RunnerGroup' },
   groupNamespace: {

@@ -140,11 +140,8 @@ export async function planOfCluster(
   const context = config.context?.name;
   // A pod asks with an account that may nothing.
   const asked = context === undefined ? [] : objects.map(({ metadata }) => metadata.namespace);
-  const [around, planned, rights] = await Promise.allSettled([
-    lookAround(reader, objects),
-    looking,
-    readOnlyOf(reader, asked),
-  ]);
+  const reading = [lookAround(reader, objects), looking, readOnlyOf(reader, asked)] as const;
+  const [around, planned, rights] = await Promise.allSettled(reading);
   const readOnly = rights.status === 'fulfilled' ? rights.value : [];
   if (around.status === 'rejected') throw around.reason;
   const knownPlace = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };

@@ -319,11 +319,8 @@ function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): 
     const path = ['spec', 'limits', index, 'max'];
     const message = `is ${max}, more than the cap, which is ${maxActiveRunners}, so it limits nothing: write less, or remove it`;
     // A name may be shared with other groups.
-    return oddIf([
-      name === undefined && max > maxActiveRunners && valueAt(manifest, path) !== undefined,
-      path,
-      message,
-    ]);
+    const isOwn = name === undefined && valueAt(manifest, path) !== undefined;
+    return oddIf([isOwn && max > maxActiveRunners, path, message]);
   });
 }
 
@@ -661,22 +658,7 @@ export function listAt(value: unknown, path: Path): readonly unknown[] {
 }
 
 const ABOUT = [
-  aboutNamespace,
-  aboutAnnotations,
-  aboutSwallowed,
-  aboutHostPaths,
-  aboutGitea,
-  aboutRepositories,
-  aboutLimits,
-  aboutImage,
-  aboutTime,
-  aboutSetup,
-  aboutProbes,
-  aboutLabels,
-  aboutMachines,
-  aboutNodes,
-  aboutRootless,
-  aboutSpread,
-  aboutDaemon,
-  aboutSharing,
-] as const;
+  ...[aboutNamespace, aboutAnnotations, aboutGitea, aboutRepositories, aboutSwallowed, aboutLimits, aboutTime],
+  ...[aboutImage, aboutLabels, aboutMachines, aboutSetup, aboutHostPaths, aboutDaemon, aboutSharing],
+  ...[aboutProbes, aboutNodes, aboutRootless, aboutSpread],
+];

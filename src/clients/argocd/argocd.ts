@@ -73,15 +73,8 @@ export function openArgoCd(options: ArgoCdOptions) {
     throw new Failure('GR-ARGOCD-02', 2, WRONG_URL);
   const base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
   const limits = { attemptMs: ATTEMPT_MS, bodyLimit: BODY_LIMIT, connections: CONNECTIONS };
-  const http = new HttpClient({
-    env,
-    clock,
-    ...limits,
-    caFrom: 'with --argocd-ca-file',
-    addressIn: 'in --argocd-url',
-    ca,
-    onRequest,
-  });
+  const places = { caFrom: 'with --argocd-ca-file', addressIn: 'in --argocd-url' };
+  const http = new HttpClient({ env, clock, ca, onRequest, ...limits, ...places });
 
   /** The Application as it is. Argo CD compares nothing for this. */
   const read = (app: ApplicationRef, deadline: Deadline): Promise<AppState> => get(app, 'read', {}, deadline);

@@ -20,14 +20,8 @@ export interface Level {
 
 /** Makes a level. @param missing what a 404 means */
 function level(name: string, root: string, missing: string, jobs: Rights, runners: Rights = jobs): Level {
-  const endpointOf = (list: string, rights: Rights): Endpoint => ({ path: `${root}/actions/${list}`, rights, missing });
-  return {
-    name,
-    root,
-    jobs: endpointOf('jobs', jobs),
-    runs: endpointOf('runs', jobs),
-    runners: endpointOf('runners', runners),
-  };
+  const listOf = (list: string, rights: Rights): Endpoint => ({ path: `${root}/actions/${list}`, rights, missing });
+  return { name, root, jobs: listOf('jobs', jobs), runs: listOf('runs', jobs), runners: listOf('runners', runners) };
 }
 
 /** The whole instance. The runner list holds the runners of all levels (routers/api/v1/shared/runners.go). */
@@ -91,11 +85,7 @@ export function segment(name: string): string {
 }
 
 /** Number of names after this word in a path. */
-const NAMES_AFTER: ReadonlyMap<string, number> = new Map([
-  ['repos', 2],
-  ['orgs', 1],
-  ['users', 1],
-]);
+const NAMES_AFTER: ReadonlyMap<string, number> = new Map(Object.entries({ repos: 2, orgs: 1, users: 1 }));
 
 /** Returns the name in a path below `/api/v1`, and the rest of the path. Undefined: it has no name. */
 export function placeIn(path: string) {

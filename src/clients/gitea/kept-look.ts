@@ -77,21 +77,18 @@ export function recordingOf(sender: Sender, steadyMs: () => number, take: (bytes
   return { send, answers };
 }
 
+const AnswerHead = z.object({
+  url: z.string(),
+  bytes: z.int().nonnegative(),
+  total: z.string().optional(),
+  date: z.string().optional(),
+  sentAgoMs: z.number(),
+  receivedAgoMs: z.number(),
+});
 const Head = z.object({
   version: z.string(),
   beganAgoMs: z.number().nonnegative(),
-  answers: z
-    .array(
-      z.object({
-        url: z.string(),
-        bytes: z.int().nonnegative(),
-        total: z.string().optional(),
-        date: z.string().optional(),
-        sentAgoMs: z.number(),
-        receivedAgoMs: z.number(),
-      }),
-    )
-    .max(MOST_ANSWERS),
+  answers: z.array(AnswerHead).max(MOST_ANSWERS),
 });
 
 /** Encrypts a look for this nonce, piece by piece. Times become ages: the clocks of two machines differ. */

@@ -183,18 +183,11 @@ function conclusionOf(word: string | undefined | null): Pick<Job, 'conclusion'> 
 
 function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunner {
   const row = readShape(listShapes().RunnerRow, json, nameRow('runner', json, index));
-  const { id, name, busy, ephemeral } = row;
+  const { id, name, busy, disabled = false, ephemeral, status } = row;
   const labels = labelsOfRunner((row.labels ?? []).map((label) => label.name));
   if (!shelf.reserveRow(-id, 'needed', [boundedName(name)])) return { ...unreadableRunner(id), name: NO_ROOM };
-  return {
-    id,
-    name: boundedName(name),
-    online: row.status === 'online',
-    busy,
-    disabled: row.disabled ?? false,
-    ephemeral,
-    labels: shelf.labels(labels),
-  };
+  const kept = { name: boundedName(name), labels: shelf.labels(labels) };
+  return { id, ...kept, online: status === 'online', busy, disabled, ephemeral };
 }
 
 /** A job that waits or runs must have a plausible time of creation. A completed one is evidence: the next best will do. */

@@ -254,11 +254,8 @@ export class HttpClient {
     const wire = wireTo ? Promise.resolve(wireTo(url.origin)) : ofNetwork();
     // Each sender handles the rejection; `close` must not.
     wire.catch(() => undefined);
-    const lane = {
-      wire,
-      turns: new ConnectionTurns(connections),
-      route: { host: url.host, proxy: proxy?.host, caFrom },
-    };
+    const route = { host: url.host, proxy: proxy?.host, caFrom };
+    const lane = { wire, turns: new ConnectionTurns(connections), route };
     this.#lanes.set(url.origin, lane);
     return lane;
   }

@@ -148,24 +148,20 @@ export interface Resource<T> {
   readonly kind?: string;
 }
 
+const OURS = { labelSelector: OUR_SELECTOR };
+
 export const JOBS: Resource<KubeJob> = {
+  ...OURS,
   name: 'jobs.batch',
   root: '/apis/batch/v1',
   plural: 'jobs',
-  labelSelector: OUR_SELECTOR,
   kind: 'batch/Job',
   item: KubeJob,
 };
 
 export const WHOLE_JOBS = { ...JOBS, item: WholeJob };
 
-export const PODS: Resource<KubePod> = {
-  name: 'pods',
-  root: '/api/v1',
-  plural: 'pods',
-  labelSelector: OUR_SELECTOR,
-  item: KubePod,
-};
+export const PODS: Resource<KubePod> = { ...OURS, name: 'pods', root: '/api/v1', plural: 'pods', item: KubePod };
 
 /** A RunnerGroup as it stands in the cluster; its spec is judged by src/config/runnergroup. */
 const RunnerGroupObject = z.object({

@@ -61,13 +61,8 @@ export class Token {
 
   /** True when both hold the same secret for the same place and reach: such groups may share one look. */
   equals(otherToken: Token): boolean {
-    const isSameReach = this.reach?.id === otherToken.reach?.id;
-    return (
-      isSameReach &&
-      this.base === otherToken.base &&
-      this.#scheme === otherToken.#scheme &&
-      this.#secret === otherToken.#secret
-    );
+    const isSamePlace = this.base === otherToken.base && this.reach?.id === otherToken.reach?.id;
+    return isSamePlace && this.#scheme === otherToken.#scheme && this.#secret === otherToken.#secret;
   }
 
   /** Says what is wrong with its form. Undefined: it has that of a token of Gitea, or of OAuth. Shows nothing of it. */

@@ -55,11 +55,8 @@ export function followRunner(pod: Mapping, ours: Mapping): Mapping {
   const runner = listOf(spec, 'containers').find((container) => stringOf(container, 'name') === 'runner');
   const initContainers = listOf(spec, 'initContainers').map((container) => {
     if (!following.includes(stringOf(container, 'name'))) return container;
-    const securityContext = withFieldsOf(
-      IDENTITY,
-      fieldValue(container, 'securityContext'),
-      fieldValue(runner, 'securityContext'),
-    );
+    const [own, ofRunner] = [container, runner].map((each) => fieldValue(each, 'securityContext'));
+    const securityContext = withFieldsOf(IDENTITY, own, ofRunner);
     return { ...withFieldsOf(FIELDS, container, runner), securityContext };
   });
   return { ...pod, spec: { ...(isMapping(spec) ? spec : {}), initContainers } };

@@ -284,6 +284,7 @@ export function contradictions(pod: Mapping, containerMode: string): readonly Te
         ? 'remove it, or write "containerMode: dind"'
         : 'write "allowPrivilegeEscalation: true", too';
     const way = stringOf(container, 'name') === 'runner' ? ofMode : 'remove one of them';
+    const hasUsersOfNode = fieldValue(pod['spec'], 'hostUsers') !== false;
     const isLasting = list === 'containers' || fieldValue(container, 'restartPolicy') === 'Always';
     const added = listOf(fieldValue(own, 'capabilities'), 'add');
     const shared = listOf(container, 'volumeMounts').findIndex(
@@ -295,11 +296,7 @@ export function contradictions(pod: Mapping, containerMode: string): readonly Te
       [isBound && isPrivileged, inContext('privileged'), `${BOUND} ${way}`],
       [isBound && isPrivileged, inContext('allowPrivilegeEscalation'), `${BOUND} ${way}`],
       [isBound && added.includes('CAP_SYS_ADMIN'), inContext('allowPrivilegeEscalation'), SYS_ADMIN],
-      [
-        isSet('procMount', 'Unmasked') && fieldValue(pod['spec'], 'hostUsers') !== false,
-        inContext('procMount'),
-        UNMASKED,
-      ],
+      [isSet('procMount', 'Unmasked') && hasUsersOfNode, inContext('procMount'), UNMASKED],
       [shared >= 0 && !isPrivileged, [...path, 'volumeMounts', shared, 'mountPropagation'], BOTH_WAYS],
       ...OF_LASTING.map(
         (field) => [!isLasting && fieldValue(container, field) !== undefined, [...path, field], LASTING] as const,

@@ -99,15 +99,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Fields of a Job, a Deployment or a CronJob around a pod template. */
-const AROUND_TEMPLATE = new Set([
-  'template',
-  'jobTemplate',
-  'spec',
-  'replicas',
-  'selector',
-  'strategy',
-  'backoffLimit',
-]);
+const AROUND_TEMPLATE = new Set('template jobTemplate spec replicas selector strategy backoffLimit'.split(' '));
 
 function unknownField(name: string, struct: string, suggest: Suggest): string {
   if (isDirective(name)) return DIRECTIVE;

@@ -170,12 +170,8 @@ export function reservedFields(ours: Mapping, template: Mapping, secrets: readon
         return { path, message: `${name}is reserved: ${field.reason}; ${field.instead}` };
       }),
   );
-  const all = [
-    ...hits,
-    ...hiddenMounts(ours, template),
-    ...tokenSecretsIn(template, secrets),
-    ...removedByNull(ours, template),
-  ];
+  const ofOthers = [...tokenSecretsIn(template, secrets), ...removedByNull(ours, template)];
+  const all = [...hits, ...hiddenMounts(ours, template), ...ofOthers];
   const first = new Map(all.toReversed().map((fault) => [JSON.stringify(fault.path), fault]));
   return [...first.values()].toReversed();
 }
@@ -240,12 +236,8 @@ function tokenSecretsIn(template: Mapping, secrets: readonly string[]): readonly
 }
 
 /** Values that null may take away: hardening that Pod Security checks, resources, hints for autoscalers. */
-const MAY_GO = [
-  'securityContext',
-  'resources',
-  'cluster-autoscaler.kubernetes.io/safe-to-evict',
-  'karpenter.sh/do-not-disrupt',
-];
+const MAY_GO =
+  'securityContext resources cluster-autoscaler.kubernetes.io/safe-to-evict karpenter.sh/do-not-disrupt'.split(' ');
 
 function removedByNull(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const visit = (value: Value, mine: Value | undefined, path: FieldPath): readonly TemplateFault[] => {

@@ -196,15 +196,10 @@ const DIRECT_RULE =
   'must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8';
 
 /** A comma-separated list that all programs can read: no comma in an element, no space, no `*`. */
-const directHosts = () =>
-  z
-    .array(
-      described(
-        stringLike(1, 253, /^[A-Za-z0-9._:/[\]-]+$/, DIRECT_RULE, checkDirectHost),
-        'Host name, IP address or CIDR block, the first two perhaps with a port.',
-      ),
-    )
-    .max(100);
+const directHosts = () => {
+  const host = stringLike(1, 253, /^[A-Za-z0-9._:/[\]-]+$/, DIRECT_RULE, checkDirectHost);
+  return z.array(described(host, 'Host name, IP address or CIDR block, the first two perhaps with a port.')).max(100);
+};
 
 const HOST = /^\.?[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?(?::[0-9]{1,5})?$/;
 const BRACKETED = /^\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?$/;

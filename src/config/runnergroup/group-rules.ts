@@ -448,16 +448,11 @@ function hasOwnImage(spec: Draft['spec']): boolean {
 
 function ruleProxy({ spec, unclear }: Draft, report: Report): PodProxy | undefined {
   if (spec.proxy === undefined || unclear('proxy')) return undefined;
-  const { http, https, noProxy, secretRef } = spec.proxy;
+  const { http, https, noProxy: direct = [], secretRef } = spec.proxy;
   if (http === undefined && https === undefined) {
     const message = 'needs http or https: the URL of the proxy, e.g. "https: http://proxy.example.com:3128"';
     return report(['proxy'], message);
   }
   const withoutSlash = (url: string | undefined) => url?.replace(/\/$/, '');
-  return defined({
-    http: withoutSlash(http),
-    https: withoutSlash(https),
-    direct: noProxy ?? [],
-    secret: secretRef?.name,
-  });
+  return defined({ http: withoutSlash(http), https: withoutSlash(https), direct, secret: secretRef?.name });
 }

@@ -44,17 +44,9 @@ function targets() {
       'Which CI jobs: those that failed, those that succeeded, or all, cancelled ones too.',
     ),
   });
-  return z
-    .array(
-      described(
-        target.refine(
-          (written) => RECEIVERS.filter((kind) => written[kind] !== undefined).length === 1,
-          NEEDS_ONE_RECEIVER,
-        ),
-        'Somebody who is told.',
-      ),
-    )
-    .max(MOST_NOTIFY_TARGETS);
+  const hasOne = (written: z.output<typeof target>) => RECEIVERS.filter((kind) => written[kind]).length === 1;
+  const withOne = described(target.refine(hasOne, NEEDS_ONE_RECEIVER), 'Somebody who is told.');
+  return z.array(withOne).max(MOST_NOTIFY_TARGETS);
 }
 
 /** Schema of `spec.notify`. It is made only when a group has the field (field-kinds.ts has the reason). */

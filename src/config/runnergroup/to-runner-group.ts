@@ -102,16 +102,9 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
     };
   }
   const { metadata, spec } = parsed.data;
-  return {
-    group: {
-      ...sameFields(spec),
-      ...ruled.normal,
-      place: document.placeOf(base),
-      namespace: metadata.namespace ?? defaultNamespace,
-      name: metadata.name,
-      manifest: manifestOf(value),
-    },
-  };
+  const { name, namespace = defaultNamespace } = metadata;
+  const own = { place: document.placeOf(base), namespace, name, manifest: manifestOf(value) };
+  return { group: { ...sameFields(spec), ...ruled.normal, ...own } };
 }
 
 /** The fields that are in the model as they were written. `NormalFields` take the place of the others. */

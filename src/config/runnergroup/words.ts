@@ -261,12 +261,8 @@ function editDistance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const replace = distanceAt(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row[j] = Math.min(
-        distanceAt(last, j) + 1,
-        distanceAt(row, j - 1) + 1,
-        replace,
-        swapped ? distanceAt(beforeLast, j - 2) + 1 : Infinity,
-      );
+      const swap = swapped ? distanceAt(beforeLast, j - 2) + 1 : Infinity;
+      row[j] = Math.min(distanceAt(last, j) + 1, distanceAt(row, j - 1) + 1, replace, swap);
     }
     [beforeLast, last] = [last, row];
   }
