@@ -210,7 +210,7 @@ function planOf(
     broken: [],
     // Some readers of the page must not know who suspended a group, and why.
     suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
-    cluster: watchedCluster(kubernetes, cluster.runners(), { nowMs: clock.now(), pods: cluster.podsAlive() }),
+    cluster: watchedCluster(kubernetes, cluster.runners(), cluster.podsAlive(), clock.now()),
     clockOf: (origin) => clocks.boundsFor(origin),
     nowMs: clock.now(),
   });

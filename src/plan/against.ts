@@ -24,7 +24,7 @@ import {
   siblingOf,
 } from '../planner/evidence.ts';
 import { type MadeFor, parseRunnerName, poolIndexOf, runnerName } from '../planner/names.ts';
-import { groupFinder } from '../planner/traces.ts';
+import { jobGroupFinder } from '../planner/traces.ts';
 import { defined } from '../shared/defined.ts';
 import { Failure } from '../shared/failure.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
@@ -288,12 +288,11 @@ function madeUp(
 /** Returns the fates of living runners by their group before. Unchanged groups without one are left out. */
 function fatesOfLiving(jobs: readonly LiveJob[], change: Change, changed: ReadonlySet<string>) {
   const { before, after, cluster } = change;
-  const findGroup = groupFinder(plannedOf(before), cluster.instance);
+  const findGroup = jobGroupFinder(plannedOf(before), cluster.instance);
   const living = jobs.filter(({ state }) => !isOver(state)).map(ofOneApplication);
   const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
-    const parts = parseRunnerName(live.name);
-    const key = parts && findGroup(parts);
-    const side = key?.namespace === live.namespace ? before.get(keyText(key)) : undefined;
+    const key = findGroup(live);
+    const side = key && before.get(keyText(key));
     if (!side) return [];
     const next = after.get(keyText(side.group))?.planned.labels ?? [];
     const kept = side.planned.labels.filter((label) => next.includes(label));
@@ -401,11 +400,7 @@ function evidenceOf(
     return [look, { jobs, runners, rowsWereRead: true }] as const;
   });
   const application = seenRunners[0]?.live.application;
-  const cluster = {
-    is: 'seen',
-    jobs: seenRunners.map(({ live }) => live),
-    pods: new Map(),
-    listedAtMs: nowMs,
-  } as const;
+  const jobs = seenRunners.map(({ live }) => live);
+  const cluster = { is: 'seen', jobs, pods: new Map(), listedAtMs: nowMs } as const;
   return { instance, looks: new Map(looks), cluster, nowMs, ...(application !== undefined && { application }) };
 }

@@ -78,7 +78,11 @@ export function planOrRefuse(groups: readonly Group[], evidence: Evidence, withP
   try {
     return plan(groups, evidence, withPast);
   } catch (error) {
-    if (error instanceof GroupsCollide) throw new Failure('GR-INPUT-90', 2, `plan: ${error.message}.`);
+    if (error instanceof GroupsCollide) throw collisionFailure(error);
     throw error;
   }
+}
+
+export function collisionFailure({ message }: GroupsCollide): Failure {
+  return new Failure('GR-INPUT-90', 2, `plan: ${message}.`);
 }

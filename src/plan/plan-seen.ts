@@ -6,13 +6,14 @@
 import type { ClockBounds } from '../clients/http/server-clocks.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Plan } from '../planner/decisions.ts';
-import type { ClusterEvidence, Evidence, Group, LiveJob, Look } from '../planner/evidence.ts';
+import type { ClusterEvidence, Evidence, Group, LiveJob, Look, PodCounts } from '../planner/evidence.ts';
 import type { WithPast } from '../planner/plan.ts';
+import { findCollisions } from '../planner/traces.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { type ClockCorrection, type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
 import { withIdleWanted } from './idle-wanted.ts';
-import { planOrRefuse, toPlanned } from './plan-groups.ts';
+import { collisionFailure, planOrRefuse, toPlanned } from './plan-groups.ts';
 import { isOwnTrouble, type Trouble } from './troubles.ts';
 
 /** A RunnerGroup whose spec is valid, or a size of one. */
@@ -42,7 +43,7 @@ export interface PlanInput {
         readonly origin: string;
         /** Jobs in the cluster. Those in namespaces of other groups do not count. */
         readonly jobs: readonly LiveJob[];
-        readonly pods: (ClusterEvidence & { readonly is: 'seen' })['pods'];
+        readonly pods: PodCounts;
         /** When the Jobs were listed, or a little earlier, by this machine's clock. */
         readonly listedAtMs: number;
       }
@@ -82,8 +83,8 @@ export type Planning =
 
 /** @throws Failure as `planOrRefuse`: the groups cannot be planned together */
 export function planSeen(input: PlanInput): Planning {
-  const { broken, groups, suspended } = input;
-  const { sound, stopping, troubles } = sortOut(groups, broken);
+  const { suspended } = input;
+  const { sound, stopping, troubles } = sortOut(input);
   const [first] = [...stopping, ...troubles.map(({ failure }) => failure)];
   if (sound.length === 0 && first) return { is: 'failed', failure: first };
 
@@ -113,10 +114,16 @@ export function planSeen(input: PlanInput): Planning {
   return { is: 'planned', plan, atMs, seen: source, troubles, stopping, clockWarnings: correction.warnings };
 }
 
-/** A group's own trouble stops that group, any other all groups of its namespace. */
-function sortOut(groups: readonly SeenGroup[], broken: readonly Trouble[]) {
+/** A group's own trouble stops that group, any other all groups of its namespace. Without a cluster, colliding groups stop all. */
+function sortOut({ broken, cluster, groups, instance }: PlanInput) {
   const troubles = new Map(broken.map((trouble) => [keyText(trouble), trouble]));
-  const usable = groups.filter(({ group }) => !troubles.has(keyText(group)));
+  const isUsable = ({ group }: SeenGroup): boolean => !troubles.has(keyText(group));
+  const named = [...broken, ...groups.filter(isUsable).flatMap(({ group }) => (group.size ? [] : group))];
+  for (const [{ namespace, name }, error] of cluster ? findCollisions(named, instance) : []) {
+    const trouble = { namespace, name, failure: collisionFailure(error) };
+    troubles.set(keyText(trouble), troubles.get(keyText(trouble)) ?? trouble);
+  }
+  const usable = groups.filter(isUsable);
   const stopped = new Map<string, Failure>();
   for (const { group, look } of usable)
     if (look instanceof Failure && !isOwnTrouble(look) && !stopped.has(group.namespace))

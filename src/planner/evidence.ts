@@ -274,14 +274,16 @@ export interface Group {
   readonly templateHash: string;
 }
 
+/** How many pods of a Job may still work, by `<namespace>/<name>` of the Job. A Job may go before its pods. */
+export type PodCounts = ReadonlyMap<string, number>;
+
 /** Jobs in Kubernetes. `unseen` does not mean an empty cluster: any Job may live there. */
 export type ClusterEvidence =
   | {
       readonly is: 'seen';
       /** All Jobs of this program in the namespaces of the groups. */
       readonly jobs: readonly LiveJob[];
-      /** How many pods of a Job may still work, by `<namespace>/<name>` of the Job. A Job may go before its pods. */
-      readonly pods: ReadonlyMap<string, number>;
+      readonly pods: PodCounts;
       /** When the Jobs were listed, or a little earlier, by the clock of `nowMs`. */
       readonly listedAtMs: number;
     }

@@ -16,7 +16,7 @@ import {
 import { WHOLE_GITEA } from './limits.ts';
 import { parseRunnerName } from './names.ts';
 import { byOwnership, type Owners } from './owners.ts';
-import { groupFinder, isOfOtherScope } from './traces.ts';
+import { isOfOtherScope, jobGroupFinder } from './traces.ts';
 
 /**
  * Finds the current group of each runner whose group is gone, by runner name. If the Job tells a scope and groups have
@@ -70,11 +70,9 @@ export function findHeirs(
 function orphansOf(groups: readonly Group[], evidence: Evidence): readonly LiveJob[] {
   const { application, instance, troubled = [] } = evidence;
   if (application === undefined) return [];
-  const findGroup = groupFinder<GroupKey>([...groups, ...troubled], instance);
-  return liveJobsOf(evidence).filter((live) => {
-    const parts = isOfApplication(live, evidence) ? parseRunnerName(live.name) : undefined;
-    return parts !== undefined && findGroup(parts) === undefined;
-  });
+  const findGroup = jobGroupFinder<GroupKey>([...groups, ...troubled], instance);
+  const ours = liveJobsOf(evidence).filter((live) => isOfApplication(live, evidence) && parseRunnerName(live.name));
+  return ours.filter((live) => findGroup(live) === undefined);
 }
 
 function hasSame(labels: readonly string[], otherLabels: readonly string[]): boolean {

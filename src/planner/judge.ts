@@ -221,8 +221,8 @@ function rowsAreKnown(traces: RunnerTraces, { look }: Context): boolean {
  */
 function runnersAtWork(traces: RunnerTraces, context: Context): number {
   const { runs, rowIds } = traces;
-  const rows = rowsAreKnown(traces, context) ? rowIds.size : runs;
-  return Math.max(1, Math.min(runs, rows, podsOf(traces, context) ?? runs));
+  const most = [rowsAreKnown(traces, context) ? rowIds.size : runs, podsOf(traces, context) ?? runs];
+  return Math.max(1, Math.min(runs, ...most));
 }
 
 /** The state of a runner of which Kubernetes shows a Job and Gitea nothing. */

@@ -21,10 +21,9 @@ import type { GroupKey, Plan, RunnerDecision } from './decisions.ts';
 import { type Evidence, type Group, liveJobsOf } from './evidence.ts';
 import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
-import { parseRunnerName } from './names.ts';
 import { queueReadyJobs } from './queue.ts';
 import { inShards, waitingForSlots } from './shards.ts';
-import { groupFinder } from './traces.ts';
+import { jobGroupFinder } from './traces.ts';
 
 /** Type of `withPast` in `unseen/`. Only programs that cannot read Kubernetes load it. */
 export type WithPast = (facts: Facts) => Facts;
@@ -51,18 +50,16 @@ export function plan(groups: readonly Group[], evidence: Evidence, withPast?: Wi
  * The plan, and a decision for each live Job of a group that cannot be planned now: its Gitea does not answer, or its spec is not valid. What
  * Kubernetes shows stays as it is, and nothing is started (docs/adr/0036). For all other groups these are full groups: they have no free slot. A
  * job that one of their runners was made for waits for it, as for a runner of another Application (assign.ts).
- * @throws GroupsCollide when two groups would share runner names
  */
 function withTroubled(plan: Plan, groups: readonly GroupKey[], evidence: Evidence): Plan {
   const { instance, troubled = [] } = evidence;
   if (troubled.length === 0) return plan;
-  const findGroup = groupFinder([...groups, ...troubled], instance);
+  const findGroup = jobGroupFinder([...groups, ...troubled], instance);
   const isTroubled = new Set(troubled);
   const leftAlone = liveJobsOf(evidence).flatMap((live): readonly RunnerDecision[] => {
-    const { namespace, name: runner, pinned = false, priorityClass } = live;
-    const parts = parseRunnerName(runner);
-    const group = parts && findGroup(parts);
-    if (!group || group.namespace !== namespace || !isTroubled.has(group)) return [];
+    const { name: runner, pinned = false, priorityClass } = live;
+    const group = findGroup(live);
+    if (!group || !isTroubled.has(group)) return [];
     const decision = { emit: true, runner, group, because: 'group-in-trouble', pinned, skip: true } as const;
     return [priorityClass === undefined ? decision : { ...decision, priorityClass }];
   });

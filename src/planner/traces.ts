@@ -119,27 +119,39 @@ export function sizesKey({ namespace, name }: GroupKey): string {
  * Finds the group of a runner by the parts of its name: of a RunnerGroup with sizes the one without a size.
  * @throws GroupsCollide when two groups could take each other's runners for their own
  */
-export function groupFinder<G extends GroupKey & { readonly size?: string }>(
-  groups: readonly G[],
-  instance: string,
-): (name: RunnerName) => G | undefined {
-  const index = new Map<string, G>();
-  for (const group of groups) {
-    if (group.size !== undefined) continue;
-    const key = `${namePrefix(group.name)} ${groupHash(instance, group)}`;
-    const sameGroup = index.get(key);
-    if (sameGroup) throw new GroupsCollide(sameGroup, group);
-    index.set(key, group);
-  }
+function groupFinder(groups: readonly Group[], instance: string): (name: RunnerName) => Group | undefined {
+  const whole = groups.filter(({ size }) => size === undefined);
+  const [collision] = findCollisions(whole, instance);
+  if (collision) throw collision[1];
+  const index = new Map(whole.map((group) => [namesKey(group, instance), group]));
   return ({ prefix, groupHash: hash }) => index.get(`${prefix} ${hash}`);
 }
 
-/** Two groups have the same name prefix and group hash. The chance is 1 in 65,536 for two groups of the same name. */
+/** Finds the group of a Job. Groups of other namespaces may have the same runner names. */
+export function jobGroupFinder<G extends GroupKey>(groups: readonly G[], instance: string) {
+  const index = new Map(groups.map((group) => [`${group.namespace} ${namesKey(group, instance)}`, group]));
+  return ({ namespace, name }: Pick<LiveJob, 'namespace' | 'name'>): G | undefined => {
+    const { prefix, groupHash: hash } = parseRunnerName(name) ?? {};
+    return index.get(`${namespace} ${prefix} ${hash}`);
+  };
+}
+
+/** Returns the groups that have their runner names in common with another one, and with which. */
+export function findCollisions<G extends GroupKey>(groups: readonly G[], instance: string) {
+  const byNames = new Map<string, G[]>();
+  for (const group of groups) addTo(byNames, namesKey(group, instance), group);
+  const colliding = [...byNames.values()].filter(({ length }) => length > 1);
+  return colliding.flatMap((all) => all.map((each) => [each, new GroupsCollide(all)] as const));
+}
+
+function namesKey(group: GroupKey, instance: string): string {
+  return `${namePrefix(group.name)} ${groupHash(instance, group)}`;
+}
+
+/** Groups have the same name prefix and group hash. The chance is 1 in 65,536 for two groups of the same name. */
 export class GroupsCollide extends Error {
-  constructor(a: GroupKey, b: GroupKey) {
-    super(
-      `RunnerGroups ${a.namespace}/${a.name} and ${b.namespace}/${b.name} would have the same runner names; rename one of them`,
-    );
+  constructor(groups: readonly GroupKey[]) {
+    super(`RunnerGroups ${groups.map(sizesKey).join(' and ')} would have the same runner names; rename one of them`);
     this.name = 'GroupsCollide';
   }
 }

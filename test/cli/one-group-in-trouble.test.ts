@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { answering } from '../support/kube-objects.ts';
 import { folderWith, runHere, runNode } from '../support/run-cli.ts';
 import { listen } from '../support/server.ts';
-import { startAcme } from '../support/start-acme.ts';
+import { startAcme, TOKEN } from '../support/start-acme.ts';
 import { DEAD, expectKept, KNOWS_GROUPS, MISSPELT, objects, secretsDir, stage, yaml } from './trouble-rig.ts';
 
 describe('where live Jobs are seen, generate plans the others and keeps the Jobs of a group', () => {
@@ -35,6 +35,26 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     spoil({ folder, secrets });
 
     expectKept(await runHere(['generate', folder], env), why);
+  });
+
+  it('a group that has its runner names in common with one of another namespace keeps its Jobs, and generate plans the others', async () => {
+    const { env, folder, simulator } = await stage();
+    // A namespace whose group `bad` has the hash of that of `runners`.
+    const twin = 'team-157870';
+    writeFileSync(
+      join(folder, 'twin.yaml'),
+      yaml('bad', simulator.url).replace('namespace: runners', `namespace: ${twin}`),
+    );
+    const names = ['runners/good-api', 'runners/bad-api', `${twin}/bad-api`];
+    const files = names.flatMap((name) => [
+      [`${name}/token`, TOKEN],
+      [`${name}/url`, simulator.url],
+    ]);
+    const secrets = folderWith(Object.fromEntries(files));
+
+    const outcome = await runHere(['generate', folder], { ...env, GITEA_RUNNERS_SECRETS_DIR: secrets });
+
+    expectKept(outcome, /GR-INPUT-90 RunnerGroup team-157870\/bad is left as it is: .*rename one of them/);
   });
 
   it('a group whose Gitea takes the connection and never answers keeps its Jobs, within the time limit', async () => {

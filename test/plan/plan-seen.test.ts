@@ -108,6 +108,43 @@ describe('one of whose groups is in trouble, as in generate', () => {
     expect(plan.jobs).toEqual(alone.jobs);
   });
 
+  it('groups that would have the same runner names are in trouble, and the others are planned', () => {
+    // Their hashes are the same, with this instance.
+    const colliding = ['team-221', 'team-366'].map((namespace) => runnerGroup({ namespace, name: 'ci' }));
+    const named = colliding.map((of) => runnerName('', { ...of, origin: ORIGIN, templateHash: 't' }, job(9), 0));
+    const lives = colliding.map(({ namespace }) => live(named[0] ?? '', 'running', { namespace, pinned: true }));
+    const groups = [sighted(), ...colliding.map((of) => sighted({ group: of, lookKey: 'theirs' }))];
+    const planning = planSeen(beside(input(...groups), ...lives));
+    const plan = planOf(beside(input(...groups), ...lives));
+    const alone = planOf(input(sighted()));
+    const failure = new Failure(
+      'GR-INPUT-90',
+      2,
+      'plan: RunnerGroups team-221/ci and team-366/ci would have the same runner names; rename one of them.',
+    );
+
+    expect(new Set(named).size).toBe(1);
+    expect(planning).toMatchObject({
+      troubles: colliding.map(({ namespace, name }) => ({ namespace, name, failure })),
+    });
+    expect(plan.jobs).toEqual(alone.jobs);
+    expect(plan.runners).toEqual([
+      ...alone.runners,
+      ...colliding.map(({ namespace, name }) =>
+        expect.objectContaining({ group: { namespace, name }, because: 'group-in-trouble', skip: true, pinned: true }),
+      ),
+    ]);
+    expect(() => planSeen({ ...input(...groups), cluster: undefined })).toThrow(failure.message);
+  });
+
+  it('a group with the runner names of one that is not valid is in trouble, too', () => {
+    const wrong = { namespace: 'team-221', name: 'ci', failure: broken.failure };
+    const its = sighted({ group: runnerGroup({ namespace: 'team-366', name: 'ci' }) });
+    const planning = planSeen({ ...input(sighted(), its), broken: [wrong] });
+
+    expect(planning).toMatchObject({ troubles: [wrong, { namespace: 'team-366', failure: { code: 'GR-INPUT-90' } }] });
+  });
+
   it('a group in trouble whose Gitea has another clock changes nothing for the others', () => {
     const far = sighted({ group: { ...two, giteaUrl: 'https://far.example.com' }, lookKey: 'far' });
     const ofGitea = clocksAhead(60_000, 60_000);

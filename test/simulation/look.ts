@@ -42,7 +42,7 @@ export interface Observation {
   readonly commit: Commit;
   readonly looks: ReadonlyMap<string, Look>;
   readonly liveJobs: readonly LiveJob[];
-  /** Pods that may work, by the name of their Job, as `ClusterEvidence.pods`. */
+  /** Pods that may work, by the name of their Job, as `PodCounts`. */
   readonly pods: ReadonlyMap<string, number>;
   /** When the Jobs were listed. */
   readonly liveSinceMs: number;

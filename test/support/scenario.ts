@@ -148,7 +148,7 @@ export function namesAtWork(looks: Iterable<Look>): readonly string[] {
   ]);
 }
 
-/** Counts the pods of these Jobs, as `ClusterEvidence.pods`. A name that stands twice has two pods. */
+/** Counts the pods of these Jobs, as `PodCounts`. A name that stands twice has two pods. */
 export function podsOf(names: readonly string[], groups: readonly GroupKey[] = [group()]): ReadonlyMap<string, number> {
   const pods = new Map<string, number>();
   for (const namespace of new Set(groups.map((each) => each.namespace)))

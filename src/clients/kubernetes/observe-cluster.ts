@@ -1,4 +1,5 @@
 /** Lists the Jobs of this program, their pods, and RunnerGroups. Anything but a complete list is a `Failure`. */
+import type { PodCounts } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { SUSPENDED } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
@@ -17,7 +18,7 @@ export async function observeCluster(...where: Parameters<typeof observeRunners>
   return (await observeRunners(...where)).jobs;
 }
 
-/** The same, with the pods that may still work (`ClusterEvidence.pods`). @throws Failure exit 1 */
+/** The same, with the pods that may still work. @throws Failure exit 1 */
 export async function observeRunners(namespaces: readonly string[], config: ClusterConfig, options: ClusterOptions) {
   const seen = await inNamespaces(namespaces, config, options, async (...of) => [await observeNamespace(...of)]);
   return { jobs: seen.flatMap(({ jobs }) => jobs), pods: countAlive(seen.flatMap(({ pods }) => pods)) };
@@ -75,8 +76,8 @@ async function observeNamespace(client: KubeClient, namespace: string, deadline:
   return { jobs: liveJobs.sort((a, b) => (a.name < b.name ? -1 : 1)), pods: pods.items };
 }
 
-/** Counts the pods whose end no kubelet has reported, by `<namespace>/<name>` of their Job. */
-export function countAlive(pods: readonly KubePod[]): ReadonlyMap<string, number> {
+/** Counts the pods whose end no kubelet has reported. */
+export function countAlive(pods: readonly KubePod[]): PodCounts {
   const alive = groupBy(pods, (pod) => (endToldBy(pod) === 'kubelet' ? undefined : jobKeyOf(pod)));
   return new Map([...alive].map(([key, { length }]) => [key, length]));
 }

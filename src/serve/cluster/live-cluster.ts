@@ -74,7 +74,6 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
   let readable: readonly Copies[] = [];
   /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
   let podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
-  let podsAlive: ReadonlyMap<string, number> = new Map();
 
   const setAside = (): void => {
     const before = readable;
@@ -166,8 +165,8 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
     /** Returns who reported the end of this runner. Undefined: nobody. @param key `<namespace>/<name>` */
     endToldBy: (key: string): EndToldBy | undefined => ends.toldBy(key, podsOfJob.get(key)),
 
-    /** Pods that may still work (`ClusterEvidence.pods`), at the last call of `runners`. */
-    podsAlive: () => podsAlive,
+    /** Pods that may still work, at the last call of `runners`. */
+    podsAlive: () => countAlive([...podsOfJob.values()].flat()),
 
     /** Returns the place of each runner by `<namespace>/<runner>`. Each call makes a new map. */
     podPlaces: (): ReadonlyMap<string, RunnerPlace> =>
@@ -179,7 +178,6 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
         const pods = readable.flatMap((copies) => [...copies.pods.objects.values()]);
         const podsOf = podsByJob(pods);
         podsOfJob = groupBy(pods, jobKeyOf);
-        podsAlive = countAlive(pods);
         // A list tells of pods, too.
         for (const pod of pods) ends.note(pod);
         const jobs = readable.flatMap((copies) => [...copies.jobs.objects.values()]);

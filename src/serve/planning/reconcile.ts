@@ -20,7 +20,7 @@ import { ownTemplateHash } from '../../plan/own-pod.ts';
 import { type PlanInput, type Planning, planSeen, type SeenGroup } from '../../plan/plan-seen.ts';
 import { pageOf, pagesOf } from '../../planner/assign.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
-import { hasEnded } from '../../planner/evidence.ts';
+import { hasEnded, type PodCounts } from '../../planner/evidence.ts';
 import { defined } from '../../shared/defined.ts';
 import { Failure } from '../../shared/failure.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
@@ -49,8 +49,7 @@ export interface ReconcileInput {
   readonly steadyMs: number;
   readonly instance: string;
   readonly snapshot: ClusterSnapshot;
-  /** Pods that may still work (`ClusterEvidence.pods`). */
-  readonly pods: ReadonlyMap<string, number>;
+  readonly pods: PodCounts;
   readonly targetOf: TargetOf;
   readonly warningsOf?: ReadonlyMap<RunnerGroup, readonly Denial[]>;
   /** The last look at each target, by its key. */
@@ -123,11 +122,7 @@ export function seenGroups(
   return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), lookKey, look }));
 }
 
-export function watchedCluster(
-  origin: string,
-  runners: readonly LiveRunner[],
-  { nowMs, pods }: Pick<ReconcileInput, 'nowMs' | 'pods'>,
-): PlanInput['cluster'] {
+export function watchedCluster(origin: string, runners: readonly LiveRunner[], pods: PodCounts, nowMs: number) {
   return { origin, jobs: runners.map(({ job }) => job), pods, listedAtMs: nowMs - WATCH_LAG_MS };
 }
 
@@ -272,7 +267,7 @@ function planMembers(
       groups,
       broken: members.flatMap(({ live }) => (live.group ? [] : brokenGroup(live))),
       suspended: suspendedOf(objects),
-      cluster: watchedCluster(clocks.kubernetes, runners, { nowMs, pods }),
+      cluster: watchedCluster(clocks.kubernetes, runners, pods, nowMs),
       clockOf: clocks.of,
       nowMs,
     });
@@ -312,7 +307,10 @@ function factsOf(
   const { group, object, problem, isDenied } = live;
   const failure = target instanceof Failure ? target : observation?.failure;
   const [refusal, giteaFailure] = failure?.kind === 'policy' ? [failure] : [undefined, failure];
-  const isPlanned = planning.is === 'planned' && group && !giteaFailure;
+  const troubles = (planning.is === 'planned' && group && planning.troubles) || [];
+  const trouble = troubles.find((each) => isSame(each, object.metadata));
+  const planFailure = planning.is === 'failed' ? planning.failure : trouble?.failure;
+  const isPlanned = planning.is === 'planned' && group && !planFailure;
   return {
     generation: object.metadata.generation ?? undefined,
     suspended: suspensionOf(object) ?? group?.suspend ?? false,
@@ -322,7 +320,7 @@ function factsOf(
     ...defined({ unregistered, warnings, problem, isDenied, refusal, giteaFailure }),
     ...(isPlanned && { counts: countsOf(planning.plan, group) }),
     ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),
-    ...(planning.is === 'failed' && !failure && { planFailure: planning.failure }),
+    ...(planFailure && !failure && { planFailure }),
   };
 }
 

@@ -5,6 +5,8 @@ import { group, job, live, NOW, named, ORIGIN, planScene, running } from '../../
 
 const good = group({ name: 'good' });
 const dead = group({ name: 'dead', look: 'nobody' });
+/** Their hashes are the same. */
+const colliding = [group({ namespace: 'team-232' }), group({ namespace: 'team-241' })] as const;
 const troubled = [{ namespace: 'runners', name: 'dead' }];
 
 describe('P18 a group that cannot be planned', () => {
@@ -92,9 +94,16 @@ describe('P18 a group that cannot be planned', () => {
     ).toEqual([named(third, 1), named(ci, 3), named(second, 5)]);
   });
 
-  test('a group that cannot be planned stops everything when its runners could be those of another group', () => {
-    expect(() => planScene({ groups: [good], troubled: [{ namespace: 'runners', name: 'good' }] })).toThrow(
-      GroupsCollide,
-    );
+  test('a group that cannot be planned has only the Jobs of its namespace where another one has the same runner names', () => {
+    const [one, two] = colliding;
+    const liveJobs = colliding.map(({ namespace }) => live(named(one, 1), 'running', { namespace }));
+    const { runners } = planScene({ groups: [good], troubled: colliding, liveJobs });
+
+    expect(named(one, 1)).toBe(named(two, 1));
+    expect(runners.map((each) => each.group.namespace)).toEqual([one.namespace, two.namespace]);
+  });
+
+  test('two groups that can be planned and have the same runner names stop everything', () => {
+    expect(() => planScene({ groups: [...colliding, good] })).toThrow(GroupsCollide);
   });
 });

@@ -291,6 +291,23 @@ describe('a verdict', () => {
     ]);
   });
 
+  it('a verdict names the groups that have their runner names in common, and blocks only these', () => {
+    // Their hashes are the same.
+    const colliding = ['team-232', 'team-241'].map((namespace) => {
+      const annotations = { [TRACKING_ID]: `ci:gitea.bpg.pw/RunnerGroup:${namespace}/ci` };
+      const object = { metadata: { namespace, name: 'ci', uid: namespace, generation: 1, annotations } };
+      return { key: `${namespace}/ci`, object, group: runnerGroup({ namespace, name: 'ci' }) };
+    });
+    const verdict = only(
+      play(sceneOf([liveGroup('good', 'ci'), ...colliding].map((live) => ({ live, observation: seen(IDLE) })))),
+    );
+
+    const blocked = [false, 'GR-INPUT-90', false];
+    expect(
+      verdict.groups.map(({ facts }) => [isReady(facts), facts.planFailure?.code, facts.counts !== undefined]),
+    ).toEqual([[true, undefined, true], blocked, blocked]);
+  });
+
   it('a verdict is settled although a runner of a group without a look ended', () => {
     const ended = [liveRunner('wrong-1-1-0000cafe', 'wrong', 'complete')];
 
