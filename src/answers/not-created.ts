@@ -317,10 +317,20 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/Operation terminated/, 'sync it again: somebody has ended that sync'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
-  [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
+  // Argo CD 3.5: util/argo/argo.go, controller/sync.go.
   [
-    /not permitted in project|allowed destinations/,
-    'let its project allow what it names: <DOCTOR> has what is missing',
+    /in namespace '(?<space>\S+)' is not permitted to use project '(?<name>\S+)'/,
+    'argocd proj add-source-namespace <name> <space>',
+  ],
+  [/ repo (?<url>\S+) is not permitted in project '(?<name>\S+)'/, 'argocd proj add-source <name> <url>'],
+  [
+    /server '(?<url>\S+)' and namespace '(?<space>\S*)' .*allowed destinations in project '(?<name>\S+)'/,
+    'argocd proj add-destination <name> <url> <space>',
+  ],
+  [/namespace (?<space>\S+) is not permitted in project '(?<name>\S+)'/, 'add destination <space> to project <name>'],
+  [
+    /resource (?<group>\S*):(?<kind>\w+) is not permitted in project (?<name>[\w.-]+\w)/,
+    "argocd proj allow-namespace-resource <name> '<group>' <kind>",
   ],
   [/project .*(?:does not exist|not allowed|not found)/, 'make that AppProject, or correct spec.project'],
   [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],

@@ -333,7 +333,7 @@ ${SIDECAR} code = Unknown desc = error generating manifests: \`gitea-runners gen
   do what it says
 error generating manifests in cmp: open /tmp/_cmp_server/x: permission denied => repeat step 1
 error sending generate manifest to cmp-server: context canceled => how busy argocd-repo-server is
-application 'runners' in namespace 'web' is not permitted to use project 'runners' => spec.sourceNamespaces
+application 'runners' in namespace 'web' is not permitted to use project 'runners' => argocd proj add-source-namespace runners web
 no matching service account found for destination server x and namespace runners => destinationServiceAccounts
 jobs.batch "ci-1" is forbidden: exceeded quota: jobs => raise that quota
 admission webhook "x" denied the request: zzz => who runs admission webhook x,
@@ -351,6 +351,11 @@ error getting app project "runners": appproject.argoproj.io "runners" not found 
 error building typed value from live resource: .status.x: field not declared in schema => upgrade Argo CD
 unknown method UpdateRevisionForPaths for service repository.RepoServerService => all parts of Argo CD to one version
 error getting cluster: controller is configured to ignore cluster https://10.96.0.1 => ARGOCD_CONTROLLER_REPLICAS
+application repo https://git.acme/ci.git is not permitted in project 'runners'
+  argocd proj add-source runners https://git.acme/ci.git
+application destination server 'https://kubernetes.default.svc' and namespace 'ci' do not match any of the allowed destinations in project 'runners'
+  argocd proj add-destination runners https://kubernetes.default.svc ci
+namespace ci is not permitted in project 'runners' => add destination ci to project runners
 one or more synchronization tasks are not valid (retried 5 times). => syncResult of the Application
 Failed to compare desired state to live state: failed to calculate diff: serverSideDiff error: admission webhook "x" denied the request: zzz
   annotate the Application as

@@ -122,7 +122,7 @@ const ARGO: readonly Row[] = [
     when: 'its project permits no Jobs, and Argo CD tries again',
     application: retrying('resource batch:Job is not permitted in project runners'),
     unserved: 'resource batch:Job is not permitted in project runners. Retrying',
-    next: 'let its project allow what it names',
+    next: "argocd proj allow-namespace-resource runners 'batch' Job",
   },
   {
     when: 'a webhook refuses its Job, and Argo CD tries again',

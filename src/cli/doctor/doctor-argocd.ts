@@ -135,10 +135,10 @@ function denyingLine(lines: ReturnType<typeof policyLines>, subjects: readonly s
 /** Names an Application as Argo CD's RBAC policy does. */
 const rbacName = ({ metadata, spec }: Application): string => `${spec.project}/${metadata.name}`;
 
-/** Argo CD's glob: `*` stands for any text, slashes too. */
-function covers(pattern: string, object: string): boolean {
+/** Argo CD's glob. @param any what `*` stands for. Default: any text, slashes too */
+function covers(pattern: string, object: string, any = '.*'): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`).test(object);
+  return new RegExp(`^${parts.join(any)}$`).test(object);
 }
 
 /** True for this cluster, as far as its name in Argo CD tells. */
@@ -156,17 +156,39 @@ function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean 
   );
 }
 
+/** Matches repositories as Argo CD does (IsSourcePermitted): `!` denies, and `*` stops at a slash. */
+function mayUse(repository: string, { sourceRepos }: AppProject['spec']): boolean {
+  const normal = (url: string): string =>
+    url
+      .trim()
+      .toLowerCase()
+      .replace(/\.git$/, '');
+  const covered = (pattern: string) => pattern === '*' || covers(normal(pattern), normal(repository), '[^/]*');
+  const fits = (pattern: string): boolean => covered(pattern.replace('!', '')) !== pattern.startsWith('!');
+  return sourceRepos.some(fits) && sourceRepos.every((each) => !each.startsWith('!') || fits(each));
+}
+
+const IMPERSONATION = 'application.sync.impersonation';
+
 /** Returns the part of one of our Applications that its project forbids. Undefined: none. */
-function refusal(
-  { spec: { destination, project: name } }: Application,
-  all: readonly AppProject[],
-): string | undefined {
+function refusal(app: Application, all: readonly AppProject[], { accounts }: Installation): string | undefined {
+  const { destination, project: name } = app.spec;
   const project = all.find(({ metadata }) => metadata.name === name);
   if (!project) return 'it does not exist, and an Application is of it';
   const { namespaceResourceBlacklist: denied, namespaceResourceWhitelist: allowed } = project.spec;
-  const { namespace } = destination;
-  if (namespace !== undefined && isHere(destination) && !mayDeployTo(namespace, project.spec))
+  const repository = sourcesOf(app.spec).find(
+    ({ repoURL }) => repoURL !== '' && !mayUse(repoURL, project.spec),
+  )?.repoURL;
+  if (repository !== undefined) return `its sourceRepos do not allow ${repository}`;
+  const { namespace = '', server = WANTED.destination.server } = destination;
+  if (namespace !== '' && isHere(destination) && !mayDeployTo(namespace, project.spec))
     return `it lacks the destination ${namespace}`;
+  const { data = {} } = 'value' in accounts ? accounts.value : {};
+  const isNeeded = data[`${IMPERSONATION}.enabled`] === 'true' && data[`${IMPERSONATION}.enforced`] !== 'false';
+  const isForUs = (to: { readonly server: string; readonly namespace: string }) =>
+    covers(to.server, server) && covers(to.namespace, namespace);
+  if (isNeeded && !project.spec.destinationServiceAccounts.some(isForUs))
+    return `it has no destinationServiceAccounts for namespace ${namespace}, which ${IMPERSONATION}.enabled asks for`;
   // As Argo CD does it: no list of what is allowed allows all (IsGroupKindNamePermitted).
   const isIn = (list: typeof denied, kind: string): boolean =>
     list?.some((each) => covers(`${each.group}/${each.kind}`, kind)) ?? false;
@@ -174,6 +196,38 @@ function refusal(
     (kind = '') => (allowed && !isIn(allowed, kind)) || isIn(denied, kind),
   );
   return refused.length === 0 ? undefined : `it does not allow ${refused.join(' and ')} (GROUP/KIND) in namespaces`;
+}
+
+/** Matches a window as Argo CD does (SyncWindows.Matches): one of its lists, or with `andOperator` each that it has. */
+function isUnder(
+  { metadata, spec: { destination } }: Application,
+  window: AppProject['spec']['syncWindows'][number],
+): boolean {
+  const { name = '', namespace = '', server = '' } = destination;
+  const fits = (patterns: readonly string[], ...names: readonly string[]) =>
+    patterns.length === 0 ? [] : patterns.some((pattern) => names.some((each) => covers(pattern, each)));
+  const { applications: apps, clusters, namespaces } = window;
+  const all = [fits(apps, metadata.name), fits(clusters, name, server), fits(namespaces, namespace)].flat();
+  return window.andOperator === true ? !all.includes(false) : all.includes(true);
+}
+
+/** Returns what may stop each sync. Argo CD alone tells what is open now. To it, a sync by `serve` is one by hand. */
+function pauses({ metadata: { name }, spec }: AppProject, { applications: apps, argocdNamespace }: Installation) {
+  const ours = 'value' in apps ? apps.value.filter((each) => hasPlugin(each) && each.spec.project === name) : [];
+  const windows = spec.syncWindows.filter((each) => each.manualSync !== true && ours.some((app) => isUnder(app, each)));
+  const edit = `kubectl -n ${argocdNamespace} edit appproject ${name}`;
+  const fix = `argocd proj windows list ${name} shows what is open now. With manualSync: true serve can sync: ${edit}`;
+  const isProven = ours.every(({ status }) => status.resources.length > 0 && status.conditions.length === 0);
+  const signs = !isProven && (spec.signatureKeys.length > 0 || spec.sourceIntegrity != null);
+  const signed = `project ${name}: Argo CD syncs signed commits only (signatureKeys, sourceIntegrity)`;
+  const ofKind = (kind: string, when: string): readonly Judgement[] => {
+    const those = windows.filter((each) => each.kind === kind);
+    const times = those.map(({ duration, schedule, timeZone }) => `${schedule} ${timeZone || 'UTC'} for ${duration}`);
+    const text = `${when} its ${kind} windows (${firstNames(times, 3)}) no sync goes through, not even by hand: no runner starts then`;
+    return those.length > 0 ? [unknown(`project ${name}: ${text}`, fix)] : [];
+  };
+  const unsigned = signs ? [unknown(signed, `Sign the commits of its folder, or: ${edit}`)] : [];
+  return [...ofKind('deny', 'in'), ...ofKind('allow', 'outside of'), ...unsigned];
 }
 
 /** Judges the projects. A wide project is not a fault: its users are not known here. */
@@ -186,7 +240,7 @@ export function projects(installation: Installation): Judgements {
   return judgeRead(read, fixes.NO_ARGOCD, (all) => {
     const refusing = new Map(
       pluginApps.flatMap((each) => {
-        const why = refusal(each, all);
+        const why = refusal(each, all, installation);
         return why === undefined ? [] : [[each.spec.project, why] as const];
       }),
     );
@@ -198,7 +252,9 @@ export function projects(installation: Installation): Judgements {
       const reached = namespaces.filter((each) => mayDeployTo(each, spec)).map((each) => `destination ${each}`);
       return (ours.has(name) ? sources : reached).map((each) => unknown(`project ${name} has the ${each}`, NARROW));
     });
-    return wide.length > 0 ? wide : good('no other has a namespace of runners as destination');
+    const pausing = all.flatMap((each) => pauses(each, installation));
+    if (wide.length + pausing.length > 0) return [...wide, ...pausing];
+    return good('no other has a namespace of runners as destination');
   });
 }
 

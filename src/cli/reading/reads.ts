@@ -112,12 +112,21 @@ const PodEvent = z.looseObject({
 
 const Destination = z.looseObject({ server: optionalText, name: optionalText, namespace: optionalText });
 const Kinds = z.array(z.looseObject({ group: optionalText, kind: optionalText }));
+const SyncWindow = z.looseObject({
+  ...{ kind: optionalText, schedule: optionalText, duration: optionalText, timeZone: optionalText },
+  ...{ applications: strings, clusters: strings, namespaces: strings, andOperator: isSet, manualSync: isSet },
+});
 const AppProject = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
     destinations: z.array(Destination).default([]),
     sourceRepos: strings,
     sourceNamespaces: strings,
+    syncWindows: z.array(SyncWindow).default([]),
+    signatureKeys: z.array(anything).default([]),
+    /** Argo CD 3.5 and newer. */
+    sourceIntegrity: anything.nullish(),
+    destinationServiceAccounts: z.array(Destination).default([]),
     /** Absent: all. */
     namespaceResourceWhitelist: Kinds.nullish(),
     namespaceResourceBlacklist: Kinds.nullish(),

@@ -194,6 +194,21 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'edit appproject runners',
   ],
   [
+    'a project of another repository',
+    put([...PROJECT, 'sourceRepos'], ['https://gitea.example.com/*', '!https://gitea.example.com/ops/*']),
+    'projects in Argo CD: project runners: its sourceRepos do not allow https://gitea.example.com/ops/runners.git',
+    'edit appproject runners',
+  ],
+  [
+    'a project without the account that Argo CD is to be',
+    all(
+      put([...CM_DATA, 'application.sync.impersonation.enabled'], 'true'),
+      put([...PROJECT, 'destinationServiceAccounts'], [{ server: '*', namespace: 'web', defaultServiceAccount: 'x' }]),
+    ),
+    'projects in Argo CD: project runners: it has no destinationServiceAccounts for namespace runners, which application',
+    'edit appproject runners',
+  ],
+  [
     'a project of another destination',
     put([...PROJECT, 'destinations', 0, 'namespace'], 'ci'),
     'projects in Argo CD: project runners: it lacks the destination runners',

@@ -144,7 +144,14 @@ it('doctor finds an Application with several sources, one of which runs the plug
   const { run } = await examine((world) => {
     const { source } = at(world[APPLICATIONS], 'items', 0, 'spec');
     const sources = [{ repoURL: 'https://charts.example.com' }, source];
-    return put([...APPLICATION, 'spec', 'sources'], sources)(put([...APPLICATION, 'spec', 'source'], undefined)(world));
+    const changed = put(
+      [...OURS, 'sourceRepos'],
+      ['https://charts.example.com', 'https://gitea.example.com/ops/*'],
+    )(world);
+    return put(
+      [...APPLICATION, 'spec', 'sources'],
+      sources,
+    )(put([...APPLICATION, 'spec', 'source'], undefined)(changed));
   });
 
   const { code, stdout } = await run();

@@ -24,6 +24,7 @@ import {
   type World,
 } from './world.ts';
 
+const PROJECT = [PROJECTS, 'items', 0, 'spec'];
 const PARAMS = '/api/v1/namespaces/argocd/configmaps/argocd-cmd-params-cm';
 const all =
   (...changes: readonly ((world: World) => World)[]) =>
@@ -242,6 +243,28 @@ it.each<readonly [string, (world: World) => World, readonly string[]]>([
       'Application runners: RunnerGroup runners/ci differs from git\n    argocd app diff runners shows how. If it stays so: argocd app sync runners\n',
       'RunnerGroup runners/ci: it starts no runners: spec.maxActiveRunners is 0\n    If it should start some: correct it in git. If git has another value, sync its Application\n',
     ],
+  ],
+  [
+    'sync windows of its project, which serve obeys unless they have manualSync',
+    put(
+      [...PROJECT, 'syncWindows'],
+      [
+        { kind: 'deny', schedule: '* * * * *', duration: '24h', applications: ['*'] },
+        { kind: 'deny', schedule: '0 1 * * *', duration: '2h', applications: ['*'], manualSync: true },
+        { kind: 'deny', schedule: '0 2 * * *', duration: '2h', applications: ['web'], namespaces: ['web-*'] },
+        { kind: 'deny', schedule: '0 3 * * *', duration: '2h', clusters: ['*'], namespaces: ['x'], andOperator: true },
+        { kind: 'allow', schedule: '0 3 1 1 *', duration: '1h', timeZone: 'Europe/Zurich', namespaces: ['run*'] },
+      ],
+    ),
+    [
+      'projects in Argo CD: project runners: in its deny windows (* * * * * UTC for 24h) no sync goes through, not even by hand: no runner starts then\n    argocd proj windows list runners shows',
+      'projects in Argo CD: project runners: outside of its allow windows (0 3 1 1 * Europe/Zurich for 1h) no sync goes',
+    ],
+  ],
+  [
+    'signed commits, before a comparison has proven them',
+    put([...PROJECT, 'signatureKeys'], [{ keyID: '4AEE18F83AFDEB23' }]),
+    ['projects in Argo CD: project runners: Argo CD syncs signed commits only (signatureKeys, sourceIntegrity)\n'],
   ],
   [
     'a suspended RunnerGroup',
