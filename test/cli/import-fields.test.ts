@@ -159,9 +159,7 @@ it('every field that no table knows is told by its path, and what is known to me
   expect(comments).toContain(
     '# Not carried over: Deployment r spec.newField: {"a":1} (import does not know what it means)',
   );
-  expect(comments).toContain(
-    '# Not carried over: Deployment r spec.strategy: {"type":"Recreate"} (it means nothing here)',
-  );
+  expect(comments.join('')).toMatch(/Of Deployment r these mean nothing here: .*spec\.strategy/);
 });
 
 const job = (target: object, triggers: readonly object[], more: object = {}) =>
@@ -192,7 +190,9 @@ it('a ScaledJob tells of each of its fields; a trigger may take its owner from a
   const cron = { type: 'cron', metadata: { start: '0 6 * * *', end: '0 20 * * *', desiredReplicas: '3' } };
   const target = { parallelism: 2, completions: 3, backoffLimit: 4, activeDeadlineSeconds: 7200 };
 
-  const { spec, comments } = await imported({ 'x.yaml': job(target, [gitea, cron], { pollingInterval: 10 }) });
+  const { spec, comments } = await imported({
+    'x.yaml': job(target, [gitea, cron], { pollingInterval: 10, scalingStrategy: { strategy: 'default' } }),
+  });
 
   expect(spec).toMatchObject({
     org: 'acme',
@@ -207,9 +207,9 @@ it('a ScaledJob tells of each of its fields; a trigger may take its owner from a
     'ScaledJob j spec.triggers.metadata.noDefaultLabels: "true" (',
     'trigger cron: {"start":"0 6 * * *","end":"0 20 * * *","desiredReplicas":"3"} (use spec.idleSchedule)',
     'maxActiveRunners is maxReplicaCount, 5, times parallelism, 2.',
+    'Of ScaledJob j these mean nothing here: spec.pollingInterval, spec.scalingStrategy.',
   ])
     expect(text).toContain(told);
-  expect(text).toContain('ScaledJob j spec.pollingInterval: 10 (it means nothing here)');
 });
 
 it('what else scales or sizes the pods is told, and objects that are not read are named', async () => {
@@ -390,7 +390,9 @@ describe('files beside', () => {
       ...FLAGS,
     );
 
-    expect(comments.join('\n')).toContain('are not carried over: runner.capacity, runner.labels, odd.');
+    expect(comments.join('\n')).toContain(
+      'are not carried over: runner.capacity (a runner runs one CI job: use spec.maxActiveRunners), runner.labels (use spec.labels), odd (spec.runnerConfig does not take it).',
+    );
     expect(comments.join('\n')).toContain('container.workdir_parent: "/w" (it names places');
   });
 
@@ -654,6 +656,19 @@ it.each([
   ['[[provider]]\nname = "k8s"\n', "x.yaml: it is TOML, of another tool: start with 'gitea-runners init'."],
   ['# of act\nGITEA_INSTANCE_URL=https://g\nGITEA_RUNNER_NAME=a\n', 'x.yaml: it holds variables: start with'],
   ['runner:\n{% for l in labels %}\n  - "{{ l }}"\n{% endfor %}\n', 'x.yaml: it is a template of Jinja: name the file'],
+  ['gitlabUrl: https://gitlab.acme.io/\nrunnerToken: glrt-x\n', "Values of GitLab's chart: its runner does not"],
+  [
+    'kind: AutoscalingRunnerSet\nmetadata: {name: a}\nspec: {githubConfigUrl: https://github.com/acme/web, maxRunners: 20, minRunners: 2, template: {spec: {containers: [{name: runner, image: ghcr.io/actions/actions-runner}]}}}\n',
+    "For Gitea, start with 'gitea-runners init'. What they say is here: repo: acme/web, maxActiveRunners: 20, minIdleRunners: 2.",
+  ],
+  [
+    'kind: Deployment\nmetadata: {name: r}\nspec: {replicas: "2", template: {spec: {containers: [{name: r, image: gitea/runner}]}}}\n',
+    'Deployment r: spec.replicas cannot be read: write "replicas: 2", without quotes.',
+  ],
+  [
+    'kind: Deployment\nmetadata: {name: r}\nspec: {template: {spec: {containers: [{name: r, image: gitea/runner, env: [{name: GITEA_INSTANCE_URL, value: "https://git.$HOST"}]}]}}}\n',
+    /--gitea \(Not carried over: GITEA_INSTANCE_URL: "https:\/\/git\.\$HOST" \(it is no URL, .* must be given/,
+  ],
   ['kind: Deployment\nspec: {{ toYaml .Values.spec }}\n', 'it is a template. Render it first: helm template NAME'],
   [
     'image: {repository: gitea/act_runner}\nreplicas: 2\n',

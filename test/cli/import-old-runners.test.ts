@@ -395,6 +395,62 @@ it('an empty volume that two containers shared goes with both its mounts', async
   expect(comments).toContain('"mountPath":"/x"} (what shared its volume is not carried over)');
 });
 
+describe('a container goes with the last of what it mounts, which is told', () => {
+  const setup = { name: 'setup', image: 'busybox', command: ['mkdir', '/m/x'] };
+  const mount = { name: 'v', mountPath: '/m' };
+  const other = { name: 'c', mountPath: '/c' };
+
+  it.each([
+    ['a claim', { persistentVolumeClaim: { claimName: 'p' } }, [mount], '(setup): none of what they mount is.'],
+    ['a folder of the node', { hostPath: { path: '/x' } }, [mount], '(mounts only what is not carried over: '],
+    ['all of two', { hostPath: { path: '/x' } }, [mount, { ...mount, mountPath: '/n' }], '(mounts only what is not'],
+    ['one of two', { hostPath: { path: '/x' } }, [mount, other], undefined],
+    ['none', { emptyDir: {} }, [mount], undefined],
+  ])('%s', async (_, source, volumeMounts, told) => {
+    const volumes = [
+      { name: 'v', ...source },
+      { name: 'c', configMap: { name: 'c' } },
+    ];
+    const container = { ...RUNNER, volumeMounts: [{ name: 'c', mountPath: '/d' }] };
+    const { spec, comments } = await imported([
+      deployment({ initContainers: [{ ...setup, volumeMounts }], containers: [container], volumes }),
+    ]);
+
+    expect(JSON.stringify(spec).includes('busybox')).toBe(told === undefined);
+    if (told !== undefined) expect(comments).toContain(told);
+  });
+});
+
+it.each([
+  ['a daemon of its own', { containers: [RUNNER, { name: 'd', image: 'docker:24-dind-rootless' }] }, true],
+  [
+    'a pod of sysbox',
+    { runtimeClassName: 'sysbox-runc', containers: [{ ...RUNNER, image: 'x/act-runner:dind' }] },
+    true,
+  ],
+  ['privileged', { containers: [{ ...RUNNER, securityContext: { privileged: true } }] }, false],
+  ['no daemon', { containers: [host] }, false],
+])('%s: that the daemon was not privileged before is told: %s', async (_, pod, isTold) => {
+  const { comments } = await imported([deployment(pod)]);
+
+  expect(comments.includes('The daemon of this group is privileged, and no container of the old pod was.')).toBe(
+    isTold,
+  );
+});
+
+it('what has another way here is told: a certificate that is not checked, and secrets of Vault', async () => {
+  const env = [{ name: 'GITEA_INSTANCE_INSECURE', value: 'true' }];
+  const annotations = {
+    'vault.hashicorp.com/agent-inject': 'true',
+    'vault.hashicorp.com/agent-inject-secret-token': 'kv/ci',
+  };
+  const { spec, comments } = await imported([deployment({ containers: [{ ...RUNNER, env }] }, { annotations })]);
+
+  expect(spec).not.toHaveProperty('podTemplate');
+  expect(comments).toContain('for an authority of your own use spec.caBundle)');
+  expect(comments.match(/\(Vault would mount its secrets where CI jobs read them/g)).toHaveLength(2);
+});
+
 it.each([
   ['a Deployment without replicas', { kind: 'Deployment', spec: { replicas: 0 } }, true],
   ['a Job that is suspended', { kind: 'Job', spec: { suspend: true } }, true],
@@ -480,7 +536,19 @@ describe('what objects around the pod say', () => {
     spec: { giteaConfigUrl: 'https://git.acme.io', ...spec, template: { spec: pod } },
   });
 
+  const ofKeda = (metadata: object) => ({
+    kind: 'ScaledJob',
+    metadata: { name: 'r', namespace: 'ci' },
+    spec: {
+      jobTargetRef: { template: { spec: pod } },
+      triggers: [{ type: 'gitea-runner', metadata: { address: 'https://git.acme.io', targetJobs: '2', ...metadata } }],
+    },
+  });
+
   it.each([
+    [ofKeda({ global: 'true' }), { scope: 'global' }],
+    [ofKeda({ global: 'true', org: 'acme' }), { scope: 'org', org: 'acme' }],
+    [ofKeda({ global: 'true', owner: 'acme', repo: 'web' }), { scope: 'repo', repo: 'acme/web' }],
     [waiting('orgs/acme/actions/jobs'), { scope: 'org', org: 'acme' }],
     [waiting('repos/acme/web/actions/jobs'), { scope: 'repo', repo: 'acme/web' }],
     [waiting('admin/actions/jobs'), { scope: 'global' }],
@@ -498,13 +566,20 @@ describe('what objects around the pod say', () => {
 
   it('a config.yaml that the variable names and no pod mounts is read, and that is told', async () => {
     const env = [{ name: 'CONFIG_FILE', value: '/config/config.yaml' }];
-    const text = 'runner: {capacity: 2, labels: ["a:docker://x"], envs: {HARBOR: x}}';
+    const text =
+      'runner: {capacity: 2, labels: ["a:docker://x"], envs: {HARBOR: x, HTTP_PROXY: "http://p.acme.io:3128"}}\ncache: {external_server: "http://c.acme.io"}';
     const map = { kind: 'ConfigMap', metadata: { name: 'rc' }, data: { 'config.yaml': text } };
     const { spec, comments } = await imported([deployment({ containers: [{ ...RUNNER, env }] }), map]);
 
-    expect(spec).toMatchObject({ maxActiveRunners: 2, labels: ['a:docker://x'] });
+    expect(spec).toMatchObject({
+      maxActiveRunners: 2,
+      labels: ['a:docker://x'],
+      proxy: { http: 'http://p.acme.io:3128' },
+    });
     expect(comments).toContain('The pod mounts no /config/config.yaml: ConfigMap rc is taken for it.');
-    expect(comments).toContain('not carried over: runner.envs (HARBOR).');
+    expect(comments).toContain(
+      'runner.envs HARBOR, HTTP_PROXY (they may be secrets: write the others into spec.runnerConfig), cache.external_server (use spec.cache.url).',
+    );
   });
 });
 

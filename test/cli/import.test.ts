@@ -121,9 +121,10 @@ it('several files and kinds in one run; other objects are left out', async () =>
 describe('refuses', () => {
   it.each([
     ['groups', 'error: GR-IMPORT-01 import groups: it is a folder. Name the files in it.\n'],
+    ['k', 'error: GR-IMPORT-01 import k: it is a folder of kustomize: kustomize build k | gitea-runners import -.\n'],
     ['none.yaml', 'error: GR-IMPORT-01 import none.yaml: there is no such file.\n'],
   ])('%s', async (name, stderr) => {
-    expect(await runHere(['import', name], {}, folderWith({ 'groups/x': '' }))).toEqual({
+    expect(await runHere(['import', name], {}, folderWith({ 'groups/x': '', 'k/kustomization.yaml': '' }))).toEqual({
       code: 2,
       stdout: '',
       stderr,
@@ -210,7 +211,7 @@ describe('carries over', () => {
       runnerConfig: { runner: { fetch_interval: '2s' }, cache: { enabled: true }, container: { privileged: true } },
     });
     expect(comments).toContain(
-      "# Of the runner's config.yaml these are not carried over: runner.envs (NPM_TOKEN), cache.dir, container.docker_host.",
+      "# Of the runner's config.yaml these are not carried over: runner.envs NPM_TOKEN (they may be secrets: write the others into spec.runnerConfig), cache.dir (of the old machine), container.docker_host (spec.runnerConfig does not take it).",
     );
   });
 
@@ -449,7 +450,7 @@ describe('runners of other forges', () => {
     expect(await run(job(image))).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: GR-IMPORT-02 import: ScaledJob gh starts ${whose} runner, which does not register at Gitea: it is not served.\n`,
+      stderr: `error: GR-IMPORT-02 import: ScaledJob gh starts ${whose} runner, which does not register at Gitea: it is not served. For Gitea, start with 'gitea-runners init'. What they say is here: org: acme.\n`,
     });
   });
 

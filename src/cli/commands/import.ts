@@ -1,6 +1,6 @@
 /** `gitea-runners import`: makes RunnerGroups from the files of other tools. It asks no server and changes none. */
-import { readFileSync, statSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
@@ -27,6 +27,7 @@ import {
   nameOf,
   type OldRunners,
   runnersOf,
+  saidByOthers,
   strangerNote,
 } from '../import/import-objects.ts';
 import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
@@ -81,6 +82,8 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['EISDIR', 'it is a folder. Name the files in it'],
 ]);
 
+const KUSTOMIZATIONS = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
+
 /** Most other objects that are named. The rest is counted. */
 const MOST_NAMED = 20;
 
@@ -109,6 +112,8 @@ function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    if (typeof path === 'string' && KUSTOMIZATIONS.some((name) => existsSync(join(path, name))))
+      throw new Error(`it is a folder of kustomize: kustomize build ${file} | gitea-runners import -`);
     const bytes = readFileSync(path);
     if (bytes.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
     const text = bytes.toString('utf8');
@@ -250,10 +255,12 @@ function fromObject(
   return group.success ? fromOperator(group.data, flagSettings, object) : strangerNote(object, otherObjects);
 }
 
-function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefined {
+function ofOtherForge({ kind, metadata, template, read }: OldRunners): string | undefined {
   const whose = otherForge(template.spec);
   const subject = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
-  return whose && `${subject}, which does not register at Gitea: it is not served.`;
+  return (
+    whose && `${subject}, which does not register at Gitea: it is not served. For Gitea, ${INIT}.${saidByOthers(read)}`
+  );
 }
 
 function fromRunners(
@@ -269,15 +276,15 @@ function fromRunners(
   const said = saidIn(triggerSettings, runners);
   const scope = flagSettings.scope ?? said.scope;
   const gitea = flagSettings.gitea ?? pod.gitea ?? said.gitea;
-  const { auth, object } = authOf(trigger, otherObjects);
+  const { auth, object, secret } = authOf(trigger, otherObjects);
   const ofOperator = ofDefaultRunner(runners.labels ?? []);
   const labels = triggerSettings['labels'] === undefined ? ofOperator.kept : readList(triggerSettings['labels']);
   const { cap, note: capNote } = capOf(runners, pod.capacity);
-  const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
+  const read = [...runners.read, ...pod.read, object];
   const longest = [runners, pod.spec].flatMap(({ activeDeadlineSeconds }) => activeDeadlineSeconds ?? []);
   return {
     metadata: placeOf(metadata),
-    read,
+    read: [...read, secret],
     tokenSecrets: pod.tokenSecrets,
     spec: filled({
       ...scope,
@@ -302,7 +309,7 @@ function fromRunners(
       auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
     ],
-    missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
+    missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? [pod.missingGitea] : [])],
   };
 }
 

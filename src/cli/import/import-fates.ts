@@ -3,6 +3,8 @@ import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { lostNote } from './import-template.ts';
 
+const MEANS_NOTHING = 'it means nothing here';
+
 /** Fields that need no place here: other code reads them, or, after `~`, they mean nothing. `PATH=VALUE`: only this value. */
 const WITHOUT_PLACE = [
   '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
@@ -23,9 +25,10 @@ const WITHOUT_PLACE = [
   '~spec.{serviceName,podManagementPolicy,persistentVolumeClaimRetentionPolicy,concurrencyPolicy,startingDeadlineSeconds}',
   '~spec.{rollout,rolloutStrategy,scalingStrategy,pollingInterval,cooldownPeriod,initialCooldownPeriod}',
   '~spec.{successfulJobsHistoryLimit,failedJobsHistoryLimit,triggers.metricType,triggers.useCachedMetrics}',
+  '~spec.triggers.metadata.{targetJobs,targetWorkflowQueueLength,matchUnlabeledJobsWithUnlabeledRunners,enableEtags}',
 ].flatMap((line) => {
   const [, isMeaningless, base = '', names = ''] = /^(~?)(.*)\{(.*)\}$/.exec(line) ?? [];
-  return names.split(',').map((name) => [`${base}${name}`, isMeaningless ? 'it means nothing here' : ''] as const);
+  return names.split(',').map((name) => [`${base}${name}`, isMeaningless ? MEANS_NOTHING : ''] as const);
 });
 
 const REASONS = {
@@ -52,19 +55,31 @@ const FATES: ReadonlyMap<string, string> = new Map([...WITHOUT_PLACE, ...Object.
 
 /** True for a trigger of a forge. Each other trigger is named as a whole. */
 export function asksForge(trigger: unknown): boolean {
-  return /^(?:forgejo|github)-runner$/.test(String(valueAt(trigger, ['type'])));
+  return /^(?:forgejo|gitea|github)-runner$/.test(String(valueAt(trigger, ['type'])));
 }
 
-/** A sentence for each field that is not carried over. @param owner what the field is of */
-export function notCarriedOver(value: unknown, owner: string, path = ''): readonly string[] {
+/** A sentence for each field that is not carried over, and one for all that mean nothing. @param owner what they are of */
+export function notCarriedOver(value: unknown, owner: string): readonly string[] {
+  const lost = lostFields(value);
+  const isMeaningless = ([, , why]: LostField) => why === MEANS_NOTHING;
+  const meaningless = [...new Set(lost.filter(isMeaningless).map(([path]) => path))].join(', ');
+  return [
+    ...lost.flatMap((each) => (isMeaningless(each) ? [] : lostNote(`${owner} ${each[0]}`, each[1], each[2]))),
+    ...(meaningless === '' ? [] : [`Of ${owner} these mean nothing here: ${meaningless}.`]),
+  ];
+}
+
+type LostField = readonly [path: string, value: unknown, why: string];
+
+function lostFields(value: unknown, path = ''): readonly LostField[] {
   const fate = FATES.get(`${path}=${JSON.stringify(value)}`) ?? FATES.get(path);
   const isEmpty = value === undefined || value === '' || (typeof value === 'object' && !Object.keys(value ?? {})[0]);
   if (fate === '' || isEmpty) return [];
   const base = path === '' ? '' : `${path}.`;
   const isOnWay = fate === undefined && [...FATES.keys()].some((knownPath) => knownPath.startsWith(base));
   const isRead = (element: unknown) => path !== 'spec.triggers' || asksForge(element);
-  if (isOnWay && Array.isArray(value)) return value.filter(isRead).flatMap((each) => notCarriedOver(each, owner, path));
+  if (isOnWay && Array.isArray(value)) return value.filter(isRead).flatMap((each) => lostFields(each, path));
   if (isOnWay && isMapping(value))
-    return Object.entries(value).flatMap(([key, inner]) => notCarriedOver(inner, owner, `${base}${key}`));
-  return [lostNote(`${owner} ${path}`, value, fate ?? 'import does not know what it means')];
+    return Object.entries(value).flatMap(([key, inner]) => lostFields(inner, `${base}${key}`));
+  return [[path, value, fate ?? 'import does not know what it means']];
 }

@@ -84,7 +84,10 @@ function unreadable(object: unknown, around: readonly string[], { issues: [issue
   if (!issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(text)) return undefined;
   if (text.includes('.Values')) return `${nameOf(object)} is a template. Render it first: ${HELM}.`;
   const path = [...around, ...issue.path].join('.');
-  return printable(`${nameOf(object)}: ${path} cannot be read: ${issue.message}.`);
+  const value = valueAt(object, [...around, ...issue.path.map(String)]);
+  const isQuoted = issue.code === 'invalid_type' && typeof value === 'string' && /^(?:\d+|true|false)$/.test(value);
+  const why = isQuoted ? `write "${String(issue.path.at(-1))}: ${value}", without quotes` : issue.message;
+  return printable(`${nameOf(object)}: ${path} cannot be read: ${why}.`);
 }
 
 /** `Deployment act-runner` */
@@ -121,11 +124,19 @@ const REPEATED = ['maxActiveRunners', 'minIdleRunners', 'labels', 'org', 'repo']
 function ourFieldsIn(value: object): ReadonlyMap<string, string> {
   const fields = Object.entries(value).flatMap(([key, inner]: [string, unknown]): (readonly [string, string])[] => {
     const field = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : key;
+    const [, of] = (key === 'githubConfigUrl' && /^https?:\/\/[^/]+\/(.+?)\/?$/.exec(String(inner))) || [];
+    if (of !== undefined) return [of.includes('/') ? ['repo', `repo: ${of}`] : ['org', `org: ${of}`]];
     const text = valueAt(inner, ['name']) ?? (Array.isArray(inner) ? `[${inner.join(', ')}]` : inner);
     if (field && REPEATED.includes(field) && typeof text !== 'object') return [[field, `${field}: ${text}`]];
     return typeof inner === 'object' && inner ? [...ourFieldsIn(inner)] : [];
   });
   return new Map(fields);
+}
+
+/** A sentence with our fields for those of these objects. Empty: they have none. */
+export function saidByOthers(objects: readonly unknown[]): string {
+  const fields = [...ourFieldsIn(objects.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');
+  return fields && ` What they say is here: ${printable(fields)}.`;
 }
 
 const isOfOtherTool = (object: unknown) =>
@@ -140,6 +151,8 @@ export function strangerNote(object: unknown, otherObjects: readonly unknown[]):
   const objectName = nameOf(object);
   if ('githubConfigUrl' in object)
     return `Values of ARC say nothing of Gitea: ${INIT}. maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`;
+  if ('gitlabUrl' in object)
+    return `Values of GitLab's chart: its runner does not register at Gitea. For Gitea, ${INIT}.`;
   if (isMapping(services)) {
     const runners = Object.keys(services).filter((name) =>
       RUNNER_IMAGE.test(String(valueAt(services, [name, 'image']))),
@@ -152,7 +165,5 @@ export function strangerNote(object: unknown, otherObjects: readonly unknown[]):
   if (rendered !== undefined) return `${objectName} says where objects come from. ${RENDER}${rendered}`;
   if (!isOfOtherTool(object)) return undefined;
   const all = otherObjects.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
-  const fields = [...ourFieldsIn(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');
-  const fieldsText = fields && ` What they say is here: ${printable(fields)}.`;
-  return `Objects of another tool (${all.map(nameOf).join(', ')}): ${INIT}.${fieldsText}`;
+  return `Objects of another tool (${all.map(nameOf).join(', ')}): ${INIT}.${saidByOthers(all)}`;
 }

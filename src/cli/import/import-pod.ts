@@ -1,6 +1,7 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup. */
 import * as z from 'zod';
 import { proxy } from '../../config/runnergroup/field-kinds.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
 import { CA_PLACES, CA_VARIABLE, DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import { readList } from '../flags/readers.ts';
@@ -20,7 +21,7 @@ import {
 
 /** Fields that RunnerGroups have elsewhere, or that belong to the old pod's docker. They mean nothing in a new pod. */
 const HANDLED =
-  /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
+  /^(?:GITEA_(?:INSTANCE_(?:URL|INSECURE)|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
 
 /** Matches the address of a daemon outside of the pod. */
 const ELSEWHERE = /^(?!unix:|\w+:\/\/(?:localhost|127\.|0\.0\.0\.0|\[::1\]))./;
@@ -28,6 +29,11 @@ const ELSEWHERE = /^(?!unix:|\w+:\/\/(?:localhost|127\.|0\.0\.0\.0|\[::1\]))./;
 const OTHERWISE = [
   ['DOCKER_HOST', ELSEWHERE, 'each runner has its own. For that one: containerMode host, and it in podTemplate'],
   ['GITEA_RUNNER_EPHEMERAL', /^(?:false|0)$/, 'each runner takes one CI job'],
+  [
+    'GITEA_INSTANCE_INSECURE',
+    /^(?:true|1)$/i,
+    "runners check Gitea's certificate: for an authority of your own use spec.caBundle",
+  ],
 ] as const;
 
 const isPlainSecret = ({ name, value }: Variable) => value !== undefined && mayBeSecret(name, value);
@@ -35,9 +41,9 @@ const isPlainSecret = ({ name, value }: Variable) => value !== undefined && mayB
 const PROXY = /^(?:https?|no)_proxy$/i;
 
 /** Returns the proxy as a RunnerGroup has it: the container that registers needs it, too. Undefined: none that can be read. */
-function proxyOf(variableOf: ReturnType<typeof variablesOf>) {
+function proxyOf(variableOf: ReturnType<typeof variablesOf>, ofFile: FromRunnerFile['envs'] = {}) {
   const [http, https, direct] = ['http_proxy', 'https_proxy', 'no_proxy'].map(
-    (name) => variableOf(name.toUpperCase())?.value ?? variableOf(name)?.value,
+    (name) => [name.toUpperCase(), name].flatMap((each) => variableOf(each)?.value ?? ofFile[each] ?? [])[0],
   );
   const read = proxy().safeParse(filled({ http, https, noProxy: direct && readList(direct) }));
   return (http ?? https) === undefined ? undefined : read.data;
@@ -75,7 +81,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   const { name, key } = token.ref ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
   const gitea = (variable('GITEA_INSTANCE_URL') ?? variable('GITEA_URL') ?? { value: state?.address }).value?.trim();
   const { requests, limits } = runner.resources ?? {};
-  const proxySettings = proxyOf(variable);
+  const proxySettings = proxyOf(variable, file?.envs);
   const trusted = certificatesOf(spec, variable, otherObjects);
   const certificates = variable('DOCKER_CERT_PATH')?.value?.replace(/\/$/, '');
   const ofClient = runner.volumeMounts
@@ -92,6 +98,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   const ofFile = ofMode(file ?? { spec: {}, notes: [] }, containerMode);
   return {
     gitea: /^https?:\/\/[^\s<>{}$?#@]+$/.exec(gitea ?? '')?.[0],
+    missingGitea: gitea === undefined ? '--gitea' : `--gitea (${lostNote('GITEA_INSTANCE_URL', gitea, NO_URL)})`,
     variableOf: variable,
     capacity: file?.capacity,
     tokenSecrets: token.secrets,
@@ -118,11 +125,13 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
       ...(!file && path !== undefined ? [NO_CONFIG] : []),
       ...(ownFiles.unmounted ? [`The pod mounts no ${path}: ${nameOf(ownFiles.unmounted)} is taken for it.`] : []),
       ...trusted.notes,
+      ...privilegeNotes(spec, containerMode),
       ...notes,
     ],
   };
 }
 
+const NO_URL = 'it is no URL, as a template is none';
 const NO_CONFIG =
   'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.';
 
@@ -172,11 +181,13 @@ function sortPod(pod: PodSpec, parts: Parts, ownVolumes: readonly string[]) {
   const used = [runner, ...(docker ? [docker] : [])];
   const all = [...pod.initContainers, ...pod.containers];
   const others = all.filter((each) => !used.includes(each) && !registers.includes(each));
-  const inits = others.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
-  const leftContainers = others.filter((each) => !inits.includes(each));
+  const isEmptied = ({ volumeMounts }: OldContainer) => volumeMounts.length > 0 && !volumeMounts.some(isMounted);
+  const [emptied, whole] = [others.filter(isEmptied), others.filter((each) => !isEmptied(each))];
+  const inits = whole.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
+  const leftContainers = whole.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  return { ...parts, pod, all, claims, inits, isMounted, leftContainers, lostMounts, sockets, used, volumes };
+  return { ...parts, pod, all, claims, emptied, inits, isMounted, leftContainers, lostMounts, sockets, used, volumes };
 }
 
 type SortedPod = ReturnType<typeof sortPod>;
@@ -249,7 +260,7 @@ const AS_SIDECAR = 'add each to podTemplate.spec.initContainers, with restartPol
 
 /** Returns the notes on all parts of the old pod that a podTemplate cannot have. */
 function notesOf(sorted: SortedPod, replacedParts: ReplacedParts, carriedContainers: Parameters<typeof pointsInto>[0]) {
-  const { pod, runner, registers, claims, isMounted, leftContainers, lostMounts, sockets } = sorted;
+  const { pod, runner, registers, claims, emptied, isMounted, leftContainers, lostMounts, sockets } = sorted;
   const otherMounts = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
   const mountPlaces = otherMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = pod.serviceAccountName ?? pod['serviceAccount'];
@@ -266,6 +277,7 @@ function notesOf(sorted: SortedPod, replacedParts: ReplacedParts, carriedContain
     ...noteOn('Other runners of the pod are', leftContainers.filter(isRunner), 'make a RunnerGroup for each'),
     ...noteOn('Init containers with the program of the runner are', registers, NO_INIT),
     ...noteOn('Containers beside the runner are', sidecars, AS_SIDECAR),
+    ...noteOn('Containers without their volumes are', emptied, 'none of what they mount is'),
     ...noteOn('serviceAccountName is', accounts, `a policy must allow it (${manual('policy.md')})`),
     ...probeAndUserNotes(sorted),
   ];
@@ -304,6 +316,16 @@ function probeAndUserNotes({ pod, runner, used }: SortedPod): readonly string[] 
     ...lost('spec.securityContext', pod['securityContext'], OF_MODE),
     ...used.flatMap((each) => lost(`${pathOf(each)}.securityContext`, each['securityContext'], OF_MODE)),
   ];
+}
+
+const NOW_PRIVILEGED = `The daemon of this group is privileged, and no container of the old pod was. Modes without privileges: host, and buildkit for image builds (${manual('runnergroup.md#container-modes')}).`;
+
+/** A note if the old pod had less rights than a privileged daemon. */
+function privilegeNotes({ containers, initContainers, volumes }: PodSpec, mode: Mode): readonly string[] {
+  const isPrivileged = (each: OldContainer) => valueAt(each, ['securityContext', 'privileged']) === true;
+  const isUnknown = containers.every(({ image }) => image === '');
+  const had = isUnknown || volumes.some(isSocket) || [...containers, ...initContainers].some(isPrivileged);
+  return had || mode === 'host' ? [] : [NOW_PRIVILEGED];
 }
 
 /** Images of the runner project, which hold no tools of CI jobs. */

@@ -13,15 +13,22 @@ const Told = z.looseObject({
   capacity: z.int().min(1).optional().catch(undefined),
   timeout: optionalText,
   file: optionalText,
+  envs: z.record(z.string(), z.string()).optional().catch(undefined),
 });
 
 export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
 
 /** Told by other fields, if they can be read. */
 const READ = new Set(['runner.labels', 'runner.capacity', 'runner.timeout']);
-/** Files and addresses of the old machine, and variables, which may be secrets. */
-const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.host', 'cache.port'];
-const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
+/** Keys that are not carried over, with the reason. */
+const LEFT_OUT: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(NEWER_KEYS).map(
+    ([key, since]) => [key, `needs an image with runner ${since}: see spec.image`] as const,
+  ),
+  ...Object.entries(OWNED_KEYS),
+  ['runner.envs', 'they may be secrets: write the others into spec.runnerConfig'],
+  ...['runner.env_file', 'cache.dir', 'cache.host', 'cache.port'].map((key) => [key, 'of the old machine'] as const),
+]);
 
 /** Values with places, addresses and networks of the old pod. */
 const OF_THE_OLD_POD: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -65,8 +72,12 @@ export function fromRunnerFile(value: unknown) {
   const kept: Record<string, Record<string, unknown>> = {};
   for (const { section, key, value } of settings.filter(({ fate }) => fate === 'kept'))
     kept[section] = { ...kept[section], [key]: value };
-  const keysText = (value: unknown) => (isMapping(value) ? ` (${Object.keys(value).join(', ')})` : '');
-  const lost = settings.filter(({ fate }) => fate === 'lost').map(({ name, value }) => `${name}${keysText(value)}`);
+  const keysText = (value: unknown) => (isMapping(value) ? ` ${Object.keys(value).join(', ')}` : '');
+  const whyOf = (name: string, section: string) =>
+    LEFT_OUT.get(name) ?? LEFT_OUT.get(section) ?? 'spec.runnerConfig does not take it';
+  const lost = settings.flatMap(({ fate, name, section, value }) =>
+    fate === 'lost' ? `${name}${keysText(value)} (${whyOf(name, section)})` : [],
+  );
   const old = settings.filter(({ fate }) => fate === 'old');
   const notes = [
     ...(seconds ? ['activeDeadlineSeconds is runner.timeout: here the wait for a CI job counts, too.'] : []),
@@ -79,6 +90,8 @@ export function fromRunnerFile(value: unknown) {
     capacity: runnerSettings.capacity ?? 1,
     /** File of the old runner's registration. */
     place: runnerSettings.file,
+    /** Variables of CI jobs. */
+    envs: runnerSettings.envs,
     spec: filled({ activeDeadlineSeconds: seconds, runnerConfig: kept }),
     notes,
   };

@@ -24,7 +24,8 @@ export function authOf(trigger: ReturnType<typeof triggersOf>['trigger'], otherO
   const { name, kind = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
   const object = objectNamed(kind, name, otherObjects);
   const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
-  return { object, auth: refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken') };
+  const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
+  return { object, auth, secret: auth && objectNamed('Secret', auth.name, otherObjects) };
 }
 
 /** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
@@ -120,15 +121,15 @@ function ofApi(url: string): Said {
   return { gitea, scope: kind === undefined ? undefined : scopes[kind] };
 }
 
-/** Returns the scope in the metadata of KEDA's triggers `forgejo-runner` and `github-runner`. */
+/** Returns the scope in the metadata of KEDA's triggers of forges: the narrowest that is named. */
 function scopeOf(metadata: Readonly<Record<string, string>>): Said['scope'] {
   const { owner, org = '' } = metadata;
   const repo = metadata['repo'] ?? metadata['repos']?.split(',')[0] ?? '';
-  if (metadata['global'] === 'true') return { scope: 'global' };
   if (org !== '' && repo === '') return { scope: 'org', org };
   const ofOwner = owner ?? org;
   if (repo !== '' && (ofOwner !== '' || repo.includes('/')))
     return { scope: 'repo', repo: repo.includes('/') ? repo : `${ofOwner}/${repo}` };
+  if (metadata['global'] === 'true') return { scope: 'global' };
   // KEDA does not say whether the owner is an organization: a person must.
   return owner && metadata['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
 }

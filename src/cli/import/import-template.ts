@@ -33,6 +33,10 @@ const SECRET_IN_TEXT = new RegExp(
   'i',
 );
 
+/** Annotations by which Vault mounts secrets, maybe the token of the old runner. */
+const OF_VAULT = /^vault\.hashicorp\.com\//;
+const BY_VAULT = 'Vault would mount its secrets where CI jobs read them: add those that they need';
+
 /** Matches names of checksums, e.g. the annotation `checksum/config`. */
 const CHECKSUM = /checksum|hash|digest|sha\d/i;
 
@@ -127,6 +131,7 @@ const Shape = z.looseObject({
 /** Commands and annotations that may hold a secret; a container goes with its command. Variables are chosen before. */
 function plainSecrets(value: unknown, path: FieldPath = []): readonly TemplateFault[] {
   const last = String(path.at(-1));
+  if (path.at(-2) === 'annotations' && OF_VAULT.test(last)) return [{ path, message: BY_VAULT }];
   const isCommand = last === 'command' || last === 'args';
   const isWhole = isCommand && typeof path.at(-2) === 'number';
   const message = `${isWhole ? `its ${last}` : 'it'} may hold a secret: put that into a Secret`;
@@ -144,6 +149,8 @@ const WHOLE_ELEMENTS: ReadonlySet<unknown> = new Set(['volumes', 'volumeMounts',
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
   const list = path.findIndex((step) => WHOLE_ELEMENTS.has(step));
   const whole = path.slice(0, list >= 0 ? list + 2 : path.length);
+  const emptied = emptiedBy(template, whole);
+  if (emptied) return remove(template, emptied, `mounts only what is not carried over: ${message}`);
   let target = whole;
   while (target.length > 1 && valueAt(template, target) === undefined) target = target.slice(0, -1);
   if (target.length < 2) return [];
@@ -154,6 +161,14 @@ function remove(template: Mapping, path: FieldPath, message: string): readonly s
   // A volume of ours may have the same name.
   const mounted = mountsOf(template).filter((each) => each.name === name);
   return [note, ...mounted.toReversed().flatMap((each) => remove(template, each.path, 'its volume is not'))];
+}
+
+/** The container with no other mount: it could not do its work. Ours have no image here, and stay. */
+function emptiedBy(template: Mapping, path: FieldPath): FieldPath | undefined {
+  const container = path.slice(0, path.indexOf('volumeMounts'));
+  const mounts = valueAt(template, [...container, 'volumeMounts']);
+  const isLast = path.at(-2) === 'volumeMounts' && Array.isArray(mounts) && mounts.length === 1;
+  return isLast && valueAt(template, [...container, 'image']) !== undefined ? container : undefined;
 }
 
 /** Removes a field, and then everything that is empty: a list or mapping, or a container with nothing but a name. */
