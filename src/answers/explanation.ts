@@ -324,12 +324,14 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     if (!isOurs) return isOffline(runner) ? { offline: {} } : {};
     const decision = decisionOfRunner.get(runner);
     const end = endOf(runner);
-    if (decision?.because === 'lost')
-      return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
+    const isGone = evidence?.cluster.is === 'seen' && !lives.has(runner);
+    if (decision?.because === 'lost' && decision.emit && decision.isOutlived) return { ...end, loss: 'outlived' };
+    // Events may tell why the Job has gone.
+    if (decision?.because === 'lost' && !(isGone && isOffline(runner))) return { ...end, loss: 'lost' };
     if (end.ended) return { ...end, loss: 'lost' };
     const sidecar = lives.get(runner)?.sidecarEnd;
     if (!isOffline(runner)) return defined({ sidecar });
-    return { offline: evidence?.cluster.is === 'seen' && !lives.has(runner) ? { isGone: true } : {} };
+    return { offline: isGone ? { isGone: true } : {} };
   };
   const endOfLastRunner = (decision: JobDecision): Progress => {
     const last = lastRunnerOfJob.get(stayKey(decision));

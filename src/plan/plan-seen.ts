@@ -83,7 +83,6 @@ export type Planning =
 
 /** @throws Failure as `planOrRefuse`: the groups cannot be planned together */
 export function planSeen(input: PlanInput): Planning {
-  const { suspended } = input;
   const { sound, stopping, troubles } = sortOut(input);
   const [first] = [...stopping, ...troubles.map(({ failure }) => failure)];
   if (sound.length === 0 && first) return { is: 'failed', failure: first };
@@ -105,11 +104,11 @@ export function planSeen(input: PlanInput): Planning {
   };
   const steady = sound.map(({ group, lookKey, templateHash }) => {
     const planned = toPlanned(group, lookKey, templateHash);
-    return [suspended.has(keyText(group)) ? { ...planned, suspend: true } : planned, group] as const;
+    return [input.suspended.has(keyText(group)) ? { ...planned, suspend: true } : planned, group] as const;
   });
   const planned = withIdleWanted(steady, evidence);
   const plan = planOrRefuse(planned, evidence, input.withPast);
-  const source = { groups: planned, evidence, suspended };
+  const source = { groups: planned, evidence, suspended: input.suspended };
   const { nowMs: atMs } = evidence;
   return { is: 'planned', plan, atMs, seen: source, troubles, stopping, clockWarnings: correction.warnings };
 }

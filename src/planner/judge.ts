@@ -161,7 +161,8 @@ function boundTo({ group, live, madeFor }: RunnerTraces, { findJob, look }: Cont
 /** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot. */
 function stateAtWork(traces: RunnerTraces, running: Job, context: Context): RunnerState {
   if (isOutlived(traces, running, context.nowMs)) return 'lost';
-  if (isForeign(traces, running, context)) return 'foreign';
+  // A runner of ours goes silent when its Job and pod are deleted with its node.
+  if (isForeign(traces, running, context)) return traces.row?.online === false ? 'lost' : 'foreign';
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 

@@ -1516,7 +1516,7 @@ const WORK: readonly Row[] = [
       'probably held by the run of release (in progress); release: Gitea shows its runner <runner> offline, and its Kubernetes Job is gone: Gitea fails it after 10 to 15 minutes',
     next: 'wait for the other run, or cancel it: gitea-runners explain 1 has its link',
     ofRunner: [
-      'stays: it runs job 1 "release" of acme/web; Gitea shows its runner <runner> offline, and its Kubernetes Job is gone',
+      'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot; Gitea shows its runner <runner> offline, and its Kubernetes Job is gone',
       're-run the job when Gitea has failed it. Sooner: cancel its run first',
     ],
     not: 'get pods -l job-name',

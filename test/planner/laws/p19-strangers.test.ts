@@ -70,6 +70,13 @@ describe('P19 a runner at work without a Job', () => {
     expect(scene({ jobs: alike }, { liveJobs: [], of: queued }).reasons[theirs]).toBe('foreign');
   });
 
+  it('a runner at work without a Job and a pod is told as lost while it is silent: its node may be gone', () => {
+    const silent = { jobs: alike, runners: [row(theirs, { online: false })] };
+
+    expect(scene(silent, { liveJobs: [] })).toMatchObject({ reasons: { [theirs]: 'lost' }, groups: [{ busy: 0 }] });
+    expect(scene(silent, { liveJobs: [], pods: [theirs] }).reasons[theirs]).toBe('busy');
+  });
+
   it('a runner at work without a Job takes no slot in the past', () => {
     const ago = (seconds: number) => NOW - seconds * 1000;
     const times = { startedAtMs: ago(300), completedAtMs: ago(200) };
