@@ -27,10 +27,20 @@ const CROSS = /(?:^|[-_./:])(?:cross|mingw|wine|xwin|qemu|[a-z]*cross)(?=\d|[-_.
 /** Words of labels for machines that only seem to be there. */
 const WITHOUT = /(?:^|[-_./])(?:no|non|without|stub|mock|fake|dummy|sim|simulator|emulator|emulated)(?=[-_./]|$)/i;
 
+/** Words of labels for machines. Other words say what is built there: `android-arm64`, `windows-installer`. */
+const OF_MACHINES =
+  /^(?:v?\d[\d.]*|x64|x86|64|latest|lts|linux|ubuntu|debian|alpine|fedora|rhel|windows|win\d+|server|macos|osx|darwin|arm\w*|aarch64|amd64|s390x|ppc64le|riscv64|self|hosted|runners?|nodes?|x?large|small|medium|big|builds?|builder|ci|docker|host|bare|metal)$/i;
+
+/** True for a label that names what its image builds, and no machine. @param text with its image */
+export function isTarget(label: string, text: string): boolean {
+  return text.includes(':docker:') && !label.split(/[-_/]/).every((word) => OF_MACHINES.test(word));
+}
+
 /** Returns the kind of machine that a label asks for, e.g. `arm64`. Undefined: none of these. @param text with its image */
 export function machineOf(label: string, text = label): (typeof MACHINES)[number][1] | undefined {
   if (CROSS.test(text) || WITHOUT.test(label)) return undefined;
-  return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
+  const machine = MACHINES.find(([pattern]) => pattern.test(label))?.[1];
+  return machine !== 'GPU' && isTarget(label, text) ? undefined : machine;
 }
 
 /** Hints for a job that no group covers. */

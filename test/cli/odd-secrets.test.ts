@@ -12,6 +12,7 @@ async function told(spec: Spec, metadata: Spec = {}): Promise<readonly string[]>
 const pod = (spec: object): Spec => ({ podTemplate: { spec } });
 const env = (...variables: readonly (readonly [string, string])[]): Spec =>
   pod({ containers: [{ name: 'runner', env: variables.map(([name, value]) => ({ name, value })) }] });
+const note = (text: string): Spec => ({ podTemplate: { metadata: { annotations: { note: text } } } });
 const DIND = { containerMode: 'dind-rootless' };
 
 const HOLDS = 'holds a secret, which stands in git. If it is real, revoke it';
@@ -44,6 +45,11 @@ describe('a secret in any field has a warning that does not repeat it', () => {
       `authToken.secretRef.name: ${HOLDS}, and write the name of a Secret`,
       { authToken: { secretRef: { name: KEY, key: 'token' } } },
     ],
+    [
+      `authToken.secretRef.key: ${HOLDS}, and write the key of a Secret`,
+      { authToken: { secretRef: { name: 'gitea-api', key: KEY } } },
+    ],
+    [`podTemplate.metadata.annotations.note: ${HOLDS}, and remove it here`, note(`glrt-${KEY}`)],
   ])('%s', async (message, spec, metadata) => {
     const lines = await told(spec, metadata);
 

@@ -72,7 +72,7 @@ setupCommand[2]: holds quotes, dashes or spaces of a word processor: write "echo
 gitea.url: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://gitea-http.gitea.svc:3000
   gitea: {url: https://localhost:3000}
 proxy.http: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://proxy.example.com:3128
-  proxy: {http: http://127.0.0.1:3128}
+  proxy: {http: http://127.0.0.1:3128, https: http://p.corp.io:3128}
 gitea.url: is the address of a page, Acme: write the address of Gitea, https://git.example.com/sub
   gitea: {url: https://git.example.com/sub/Acme}
 gitea.url: is https at port 80, which speaks http: write https://git.example.com, or the right port
@@ -83,7 +83,7 @@ setupCommand: runs in an init container, where no docker daemon answers: do this
   setupCommand: [docker, pull, node:22]
 podTemplate.spec.nodeSelector["node-role.kubernetes.io/master"]: is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane
   podTemplate: {spec: {nodeSelector: {node-role.kubernetes.io/master: ""}}}
-activeDeadlineSeconds: is 60 s for all of a runner's life, the wait for a node and the pull included: write e.g. 21600
+activeDeadlineSeconds: is 60 s for all of a runner's life, wait and pull included: write e.g. 21600, if these are minutes
   activeDeadlineSeconds: 60
 podTemplate.spec.nodeSelector["kubernetes.io/os"]: is windows, and runners are Linux programs: write linux, or remove it
   podTemplate: {spec: {nodeSelector: {kubernetes.io/os: windows}}}
@@ -161,7 +161,7 @@ labels[0]: names the image node@latest, which no registry has: write node:latest
 runnerConfig.container.options: mounts /var/run/docker.sock of the runner's own pod, which has nothing there, and not of the node: remove it
   {containerMode: dind-rootless, runnerConfig: {container: {options: -v /var/run/docker.sock:/var/run/docker.sock}}}
 proxy.http: has no namespace, so each pod looks for squid in its own: write http://squid.NAMESPACE.svc:3128
-  proxy: {http: http://squid:3128}
+  proxy: {http: http://squid:3128, https: http://p.corp.io:3128}
 # Law F240: one rule, and each place where such a value can stand.
 podTemplate.spec.containers[0].image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line
   containerMode: dind-rootless
@@ -224,6 +224,74 @@ podTemplate.spec.containers[0].env[0]: reaches only container runner, and neithe
 podTemplate.spec.containers[0].volumeMounts[0]: reaches only container runner, and neither the registration nor CI jobs: write "caBundle: {configMapRef: {name: …, key: …}}" below spec in its place
   containerMode: dind-rootless
   podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: data, mountPath: /etc/ssl/certs/corp.crt, subPath: ca}]}]}}
+# Law F293: what starts, and does not work.
+runnerConfig.container.options: mounts /mnt/c and go, which valid_volumes does not list, so the runner leaves it out: write "valid_volumes: [/src, /mnt/c, go]"
+  runnerConfig: {container: {options: "-v /mnt/c:/c --volume=/src:/src:ro --mount type=volume,src=go,dst=/go", valid_volumes: [/src]}}
+  podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: c, mountPath: /mnt}, {name: c, mountPath: /src/x, subPath: x}]}], volumes: [{name: c, emptyDir: {}}]}}
+runnerConfig.container.options: mounts /mnt/d of the runner's own pod, which has nothing there, and not of the node: remove it
+  runnerConfig: {container: {options: "-v cache:/c --mount type=bind,source=/mnt/d,target=/d"}}
+runnerConfig.container.options: has 4Gi, and docker reads no unit of Kubernetes: write 4g
+  runnerConfig: {container: {options: "--cpus=2 --memory=4Gi"}}
+runnerConfig.container.options: has 500m, and docker reads no unit of Kubernetes: write 0.5
+  runnerConfig: {container: {options: "-m 512m --cpus=500m"}}
+image: starts a docker daemon of its own, which has no rights here, so the runner does not start: write "image: docker.io/gitea/runner:1.0.8"
+  {containerMode: dind, image: docker.io/gitea/runner:1.0.8-dind}
+image: starts a docker daemon of its own, which has no rights here, so the runner does not start: write "image: r.corp.io/gitea/runner:2.1.0", or "containerMode: dind-rootless"
+  {containerMode: host, defaultLabels: false, labels: [linux:host], image: r.corp.io/gitea/runner:2.1.0-dind-rootless}
+image: has a tag that the runner project has not: write "image: gitea/runner:1.0.8-dind-rootless"
+  {containerMode: dind-rootless, image: gitea/runner:1.0.8-dind-rootles}
+image: has a tag that the runner project has not: write "image: gitea/runner:1.0.8"
+  {containerMode: dind, image: gitea/runner:v1.0.8}
+image: names the image gitea/runner/1.0.8, which no registry has: write gitea/runner:1.0.8
+  {containerMode: dind, image: gitea/runner/1.0.8}
+image: names the image docker://gitea/runner:1.0.8-dind-rootless, which no registry has: write gitea/runner:1.0.8-dind-rootless
+  {containerMode: dind-rootless, image: docker://gitea/runner:1.0.8-dind-rootless}
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "git clone https://x/y /data/y"]
+  setupCommand: [sh, -c, git, clone, https://x/y, /data/y]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "mkdir -p /data/x && git clone https://x/y /data/x"]
+  setupCommand: [mkdir -p /data/x, git clone https://x/y /data/x]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "git clone https://x/y /data/y"]
+  setupCommand: [git clone, https://x/y, /data/y]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "echo hi > /data/x"]
+  setupCommand: [bash, -e, echo hi > /data/x]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "cd /data"]
+  setupCommand: [cd, /data]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "FOO=a b make"]
+  setupCommand: [FOO=a b, make]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "mkdir /data/x; date >/data/y"]
+  setupCommand: [mkdir, /data/x;, date, ">/data/y"]
+setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "cp $HOME/x /data"]
+  setupCommand: [cp, $HOME/x, /data]
+podTemplate.spec.initContainers[0].command: is one program with its arguments, and no shell reads it: write command: ["sh", "-c", "chown -R 1000 /c"]
+  podTemplate: {spec: {initContainers: [{name: x, image: busybox:1, command: [chown -R 1000 /c]}]}}
+podTemplate.spec.initContainers[0].command: is one program with its arguments, and no shell reads it: write command: ["sh", "-c", "mkdir -p /c"], without args
+  podTemplate: {spec: {initContainers: [{name: x, image: busybox:1, command: [sh, -c], args: [mkdir, -p, /c]}]}}
+podTemplate.spec.initContainers[0].command: is one program with its arguments, and no shell reads it: write command: ["sh", "-c", "redis-server --port 1"]
+  podTemplate: {spec: {initContainers: [{name: x, image: busybox:1, restartPolicy: Always, command: [redis-server --port 1]}]}}
+labels[0]: ubuntu-24.04-arm asks for arm64, and podTemplate for amd64: change one of them
+  {labels: [ubuntu-24.04-arm:docker://debian:13], podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: amd64}}}}
+labels[0]: linux-x64 asks for amd64, and podTemplate for arm64: change one of them
+  {labels: [linux-x64:host], podTemplate: {spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}]}}}}}}
+podTemplate.spec.nodeSelector["kubernetes.io/arch"]: is amd64, and affinity asks for arm64: remove one
+  podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: amd64}, affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}]}}}}}
+podTemplate.spec.nodeSelector: holds a toleration: write "tolerations: [{key: ci, operator: Exists, effect: NoSchedule}]" in its place
+  podTemplate: {spec: {nodeSelector: {key: ci, operator: Exists, effect: NoSchedule}}}
+resources.limits.ephemeral-storage: is 500Mi, and images and layers of docker count: at that the pod is evicted. Write e.g. 20Gi
+  {containerMode: dind, resources: {requests: {cpu: 1}, limits: {ephemeral-storage: 500Mi}}}
+resources.limits["nvidia.com/gpus"]: is a resource that no node has: write "nvidia.com/gpu: 1"
+  resources: {requests: {cpu: 1}, limits: {nvidia.com/gpus: 1}}
+activeDeadlineSeconds: is 360 s for all of a runner's life, wait and pull included: write e.g. 21600, if these are minutes
+  {activeDeadlineSeconds: 360, gracefulStopSeconds: 60}
+podTemplate.metadata.labels["kueue.x-k8s.io/queue-name"]: belongs to Jobs, which have it from spec: write "queue: ci" there
+  podTemplate: {metadata: {labels: {kueue.x-k8s.io/queue-name: ci}}}
+podTemplate.metadata.labels["cluster-autoscaler.kubernetes.io/safe-to-evict"]: is an annotation, and does nothing as a label: move it to annotations
+  podTemplate: {metadata: {labels: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
+podTemplate.spec.containers[0].volumeMounts[0].mountPath: is the name of a file, and the whole volume becomes a folder there: write "subPath: config.json", too
+  podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: d, mountPath: /root/.docker/config.json}]}], volumes: [{name: d, secret: {secretName: r}}]}}
+proxy: has no https, so the way to Gitea goes past it: write "https: http://p.corp.io:3128", too
+  {gitea: {url: https://git.corp.io}, proxy: {http: http://p.corp.io:3128}}
+gitea.url: is https at port 22, which speaks ssh: write https://git.corp.io, or the right port
+  gitea: {url: https://git.corp.io:22}
 `);
 
 /** What looks like one of these, and is meant. */
@@ -276,7 +344,7 @@ hours beside and around each other
   idleSchedule: [{runners: 2, from: 06:00, to: 20:00}, {runners: 3, from: 08:00, to: 10:00}, {runners: 1, from: 07:00, to: 09:00, days: [Sat]}, {runners: 1, from: 22:00, to: 02:00}]
 a folder that the pod mounts
   containerMode: dind-rootless
-  runnerConfig: {container: {options: -v /cache:/cache}}
+  runnerConfig: {container: {options: "-v /cache/go:/cache --mount type=volume,src=go,dst=/go -v /anonymous --memory=512m --shm-size 1GiB", valid_volumes: [/cache/*, g?]}}
   podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: c, mountPath: /cache}]}], volumes: [{name: c, emptyDir: {}}]}}
 a label of nodes of its own
   podTemplate: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {}}}]}}
@@ -378,6 +446,31 @@ a rootless daemon with its own user
   {containerMode: dind-rootless, podTemplate: {spec: {securityContext: {runAsUser: 1000, runAsNonRoot: true}}}}
 a new runner
   {containerMode: dind-rootless, image: gitea/act_runner:0.2.13-dind-rootless}
+# Law F293.
+an image of one's own
+  {containerMode: dind-rootless, image: registry.corp.io/gitea/runner:1.0.8-dind-rootless-corp3}
+a daemon with rights of its own
+  {containerMode: dind, image: gitea/runner:1.0.8-dind, podTemplate: {spec: {runtimeClassName: sysbox-runc}}}
+labels for what is built
+  containerMode: dind-rootless
+  labels: [android-arm64:docker://a.io/ndk:27, windows-installer:docker://a.io/nsis:3, amd64:docker://debian:13]
+  defaultLabels: false
+nodes of two architectures
+  labels: [x-arm64:host]
+  podTemplate: {spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [amd64, arm64]}]}]}}}}}
+taints of one effect
+  podTemplate: {spec: {tolerations: [{operator: Exists, effect: NoSchedule}]}}
+programs with their arguments, and scripts with theirs
+  setupCommand: [find, /data, -name, x y, -exec, rm, "{}", ;]
+  podTemplate: {spec: {initContainers: [{name: a, image: busybox:1, command: [sh, -c, 'git clone "$1"', sh, https://x/y]}, {name: b, image: busybox:1, command: [bash, -e, -o, pipefail, /x.sh, a b]}, {name: c, image: busybox:1, command: [sh, -c], args: [a && b]}]}}
+a disk of its own for docker, and files with subPath
+  containerMode: dind
+  resources: {requests: {cpu: 1}, limits: {ephemeral-storage: 1Gi, amd.com/gpu: 1, nvidia.com/gpu.shared: 1}}
+  podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: d, mountPath: /root/.npmrc, subPath: a}, {name: d, mountPath: /mnt/conf.d}]}], volumes: [{name: d, secret: {secretName: r}}, {name: docker-data, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 50Gi}}}}}}]}}
+a proxy past which Gitea is reached
+  {gitea: {url: https://git.corp.io}, proxy: {http: http://p.corp.io:3128, noProxy: [.corp.io]}}
+a quarter of an hour
+  {activeDeadlineSeconds: 900, gracefulStopSeconds: 60}
 `);
 
 describe('a value that cannot be meant has a warning', () => {
@@ -411,6 +504,12 @@ describe('a value that cannot be meant has a warning', () => {
       ]);
     },
   );
+
+  it('an annotation as a label', async () => {
+    expect(await told({}, { labels: { 'gitea.bpg.pw/suspended': 'true' } })).toEqual([
+      'warning: metadata.labels["gitea.bpg.pw/suspended"]: is an annotation, and does nothing as a label: write "suspend: true" below spec [GR-WARN-14]',
+    ]);
+  });
 
   it.each(['argocd', 'kube-system'])('a namespace that rules the cluster: %s', async (namespace) => {
     expect(await told({}, { namespace })).toEqual([
@@ -465,6 +564,10 @@ const WRONG = specRows(`
   labels: ["ubuntu-latest,gpu"]
 ; write "labels: [self-hosted, linux]"; got
   labels: ['["self-hosted", "linux"]']
+must have two slashes: write "ubuntu-latest:docker://node:20"
+  labels: ["ubuntu-latest:docker:/node:20"]
+did you mean "nvidia.com/gpu"?
+  resources: {limits: {gpu: 1}}
 ; write "labels: [linux:host]"; got
   labels: ["linux\\u200b:host"]
 , which belongs into a workflow [GR-INPUT-05]

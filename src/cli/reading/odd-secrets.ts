@@ -1,5 +1,6 @@
 /** Credentials that stand in a RunnerGroup, and so in git: known by their form, or by the name of their field. Pure. */
 import type { Path } from '../../config/runnergroup/documents.ts';
+import { TOKEN } from '../../config/runnergroup/field-problem.ts';
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { Odd } from './odd-values.ts';
@@ -25,7 +26,7 @@ function secretsIn(value: unknown, path: Path, name: string): readonly Odd[] {
 /** Values whose form says that they are credentials. A reference to a variable of a shell or of Kubernetes is none. */
 const CREDENTIALS: readonly RegExp[] = [
   // Tokens with a prefix of their maker, access keys of clouds, and JSON web tokens.
-  /\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|npm_\w{30,}|xox[abeprs]-[\w-]{10,}|dckr_pat_[\w-]{20,}|pypi-[\w-]{30,}|hvs\.[\w-]{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)/,
+  /\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|gl(?:pat|rt|dt|ft|cbt|ptt)-[\w-]{16,}|npm_\w{30,}|xox[abeprs]-[\w-]{10,}|dckr_pat_[\w-]{20,}|pypi-[\w-]{30,}|hvs\.[\w-]{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)/,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   /"auth"\s*:\s*"[\w+/=]{8,}"/,
   /\bauthorization:\s*(?:basic|bearer|token)\s+[\w.~+/=-]{16,}/i,
@@ -46,8 +47,8 @@ function holdsSecret(text: string, path: Path, name: string): boolean {
   const [, password = ''] = LOGIN.exec(text) ?? [];
   const isPassword = password !== '' && !/^\$|\{/.test(password) && !WORD.test(password);
   if (isPassword || CREDENTIALS.some((form) => form.test(text))) return true;
-  // The token itself in place of the name of its Secret.
-  if (/Ref$/.test(String(path.at(-2)))) return name === 'name' && /^[0-9a-f]{40}$/.test(text);
+  // The token itself in place of the name or the key of its Secret.
+  if (/Ref$/.test(String(path.at(-2)))) return /^(?:name|key)$/.test(name) && TOKEN.test(text);
   const isOne = /^(?![./~]|\$\(|\w+:)\S{8,}$/.test(text) && !WORD.test(text);
   const isWay = text.includes('/') && !(text.length >= 32 && /\d/.test(text) && /[A-Z]/.test(text));
   return SECRET_NAME.test(name) && isOne && !isWay;
@@ -66,5 +67,6 @@ function adviceAt(path: Path, text: string): string {
     return `${HOLDS}, and read it from a variable with ${FROM}`;
   const instead = text.includes('slack.com') ? 'slack: {channel: CHANNEL}' : 'an address without a secret';
   if (place.startsWith('spec.notify')) return `${HOLDS}. Write "${instead}": serve has the tokens`;
-  return /Ref\.name$/.test(place) ? `${HOLDS}, and write the name of a Secret` : `${HOLDS}, and remove it here`;
+  const [, part] = /Ref\.(name|key)$/.exec(place) ?? [];
+  return part === undefined ? `${HOLDS}, and remove it here` : `${HOLDS}, and write the ${part} of a Secret`;
 }

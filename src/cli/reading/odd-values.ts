@@ -1,5 +1,6 @@
 /** Values that are legal and cannot be meant: another unit, another machine, what a word processor or another tool has left. Pure. */
-import { machineOf } from '../../answers/uncovered-labels.ts';
+import { isTarget, machineOf } from '../../answers/uncovered-labels.ts';
+import { matchesGlob } from '../../config/policy/policy-patterns.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { DEFAULT_LABELS } from '../../config/runnergroup/group-schema.ts';
 import { isMapping, pathText, valueAt } from '../../config/runnergroup/paths.ts';
@@ -8,6 +9,7 @@ import {
   CA_PLACES,
   CA_VARIABLE,
   DOCKER_IMAGE,
+  nearestName,
   ONLY_DATA,
   OUTSIDE_DATA,
   quantityValue,
@@ -15,7 +17,7 @@ import {
   shellLine,
   withoutTypography,
 } from '../../config/runnergroup/words.ts';
-import { GROUP_NAME, groupLabels, LOOK_NOW, SKIP_RECONCILE, SUSPENDED } from '../../shared/marks.ts';
+import { GROUP_NAME, groupLabels, LOOK_NOW, QUEUE, SKIP_RECONCILE, SUSPENDED } from '../../shared/marks.ts';
 import { cut } from '../../shared/printable.ts';
 
 /** A field, and what cannot be meant about it. */
@@ -92,8 +94,17 @@ export function within(part: Part, isRunner = true): readonly Odd[] {
 /** Decimal numbers that are modes only when they are read as octal. */
 const OCTAL: ReadonlySet<unknown> = new Set([400, 440, 444, 500]);
 
+/** Returns the name of the device that was probably meant. */
+function deviceMeantBy(name: string): string | undefined {
+  const [domain = '', device = ''] = name.split('/');
+  const maker = /^gpus?$/i.test(device) ? nearestName(domain, ['nvidia.com', 'amd.com']) : undefined;
+  return maker === undefined || name === `${maker}/gpu` ? undefined : `${maker}/gpu`;
+}
+
 function oddValue(value: unknown, path: Path, isRunner: boolean): string | undefined {
   const [parent, field] = [String(path.at(-2)), String(path.at(-1))];
+  const device = /^(?:requests|limits|maxResources)$/.test(parent) ? deviceMeantBy(field) : undefined;
+  if (device !== undefined) return `is a resource that no node has: write "${device}: ${value}"`;
   const isAmount = /^(?:requests|limits|maxResources)$/.test(parent) || field === 'sizeLimit';
   if (isAmount && (typeof value === 'string' || typeof value === 'number'))
     return oddAmount(field, String(value), parent !== 'requests' && field !== 'sizeLimit' && isRunner);
@@ -129,7 +140,10 @@ function oddWord(text: string, path: Path): string | undefined {
 
 /** Warns of impossible images. The first part of a name is a host if it has a dot, a colon or capitals. */
 function oddImage(image: string): string | undefined {
-  const plain = image.replace(/^[a-z]+:\/\//, '').replace(/(?<!:[^/]*)@(?!sha256:)/, ':');
+  const plain = image
+    .replace(/^[a-z]+:\/\//, '')
+    .replace(/\/(?=v?\d+\.\d[\w.-]*$)/, ':')
+    .replace(/(?<!:[^/]*)@(?!sha256:)/, ':');
   const [, host = '', name = '', tags = ''] =
     /^((?:[^/@]*[.:A-Z][^/@]*|localhost)\/)?([^:@]*)([^@]*)/.exec(plain) ?? [];
   if (tags.indexOf(':') !== tags.lastIndexOf(':')) return `names the image ${image} with two tags: keep one`;
@@ -198,12 +212,15 @@ const PAGES: ReadonlySet<string> = new Set(
 /** Folders in which people serve a Gitea: an owner of that name proves no page. */
 const FOLDER = /^(?:gitea|git|forge|code|scm|vcs)$/i;
 
+/** What a server speaks at a port. */
+const SPEAKS: Readonly<Record<string, string>> = { 80: 'http', 443: 'https', 22: 'ssh', 2222: 'ssh' };
+
 /** Warns of another forge, and of the address of a page in a browser. */
 function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
   const { hostname, origin, pathname, port, protocol } = new URL(giteaUrl);
   const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
-  const isCrossed = ['https:80', 'http:443'].includes(`${protocol}${port}`);
-  const [right, wrong] = port === '80' ? ['http', 'https'] : ['https', 'http'];
+  const right = SPEAKS[port];
+  const wrong = protocol.slice(0, -1);
   const withoutPort = giteaUrl.replace(`:${port}`, '');
   const name = ownerNameIn(scope).toLowerCase();
   const steps = pathname.split('/').slice(1);
@@ -214,7 +231,7 @@ function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] 
   const crossed = `is ${wrong} at port ${port}, which speaks ${right}: write ${withoutPort}, or the right port`;
   return oddIf(
     [OTHER_FORGES.test(hostname), path, forge],
-    [isCrossed, path, crossed],
+    [right !== undefined && right !== wrong, path, crossed],
     [first >= 0, path, `is the address of a page, ${page}: write the address of Gitea, ${base}`],
   ).slice(0, 1);
 }
@@ -227,7 +244,11 @@ function ownerNameIn(scope: RunnerGroup['scope']): string {
 
 /** Fields with the seconds from which on they may be meant. */
 const SHORT = [
-  ['activeDeadlineSeconds', 300, "all of a runner's life, the wait for a node and the pull included: write e.g. 21600"],
+  [
+    'activeDeadlineSeconds',
+    900,
+    "all of a runner's life, wait and pull included: write e.g. 21600, if these are minutes",
+  ],
   ['gracefulStopSeconds', 10, 'a CI job to finish after a stop: write e.g. 10800, or 0 if it need not'],
   ['keepFailedSeconds', 60, 'people to come and enter the pod: write e.g. 3600, or 0 if nobody does'],
 ] as const;
@@ -244,16 +265,29 @@ const LOOKS_ONCE =
 const OF_APPLICATIONS =
   'has no effect here, because Argo CD reads it at Applications only: remove the line. "suspend: true" stops new runners';
 
-/** Warns of annotations that do something else than their lines seem to say. */
-function aboutAnnotations({ manifest }: RunnerGroup): readonly Odd[] {
-  return childrenAt({ path: [], value: manifest }, 'metadata', 'annotations').flatMap(({ path, value }) => {
-    const key = path.at(-1);
-    const isNegative = /^(?:|false|no|off|0|none|null)$/i.test(String(value));
+/** Annotations of ours, of Argo CD and of autoscalers. */
+const NOTES =
+  /^(?:argocd\.argoproj\.io\/(?!instance$)|gitea\.bpg\.pw\/(?:suspended|look-now|profile-reason)|karpenter\.sh\/do-not-disrupt|cluster-autoscaler\.kubernetes\.io\/safe-to-evict)/;
+
+/** Warns of annotations and labels that do something else than their lines seem to say, or nothing there. */
+function aboutMarks(group: RunnerGroup): readonly Odd[] {
+  const root: Part = { path: [], value: group.manifest };
+  const owners = [root, ...podsOf(group).map(({ owner }) => partAt(owner, 'podTemplate'))];
+  const marks = owners.flatMap((owner) =>
+    ['annotations', 'labels'].flatMap((field) => childrenAt(owner, 'metadata', field)),
+  );
+  return marks.flatMap(({ path, value }) => {
+    const key = String(path.at(-1));
+    const isLabel = path.at(-2) === 'labels';
+    const isNegative = !isLabel && /^(?:|false|no|off|0|none|null)$/i.test(String(value));
     const suspends = `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
+    const instead = key === SUSPENDED ? 'write "suspend: true" below spec' : 'move it to annotations';
     return oddIf(
       [key === SUSPENDED && isNegative, path, suspends],
-      [key === LOOK_NOW, path, LOOKS_ONCE],
-      [key === SKIP_RECONCILE, path, OF_APPLICATIONS],
+      [key === LOOK_NOW && !isLabel, path, LOOKS_ONCE],
+      [key === SKIP_RECONCILE && !isLabel, path, OF_APPLICATIONS],
+      [isLabel && NOTES.test(key), path, `is an annotation, and does nothing as a label: ${instead}`],
+      [key === QUEUE, path, `belongs to Jobs, which have it from spec: write "queue: ${value}" there`],
     );
   });
 }
@@ -267,32 +301,51 @@ function aboutSwallowed(group: RunnerGroup): readonly Odd[] {
     const covered = entries.filter((_, at) => wide >= 0 && (field === 'order' ? at > wide : at !== wide));
     return covered.map(({ path }): Odd => [path, 'never counts beside "*", which fits all: remove one of them']);
   });
-  const hours = elementsAt(spec, 'idleSchedule').map(
-    ({ value }) =>
-      (name: string) =>
-        String(valueAt(value, [name])),
-  );
-  const ofHours = hours.flatMap((hoursOf, hoursIndex): readonly Odd[] => {
-    const wide = hours.findIndex((otherHours, index) => {
-      const isSame = otherHours('days') === hoursOf('days') && otherHours('timeZone') === hoursOf('timeZone');
-      const isAround =
-        hoursOf('from') < hoursOf('to') && otherHours('from') <= hoursOf('from') && hoursOf('to') <= otherHours('to');
-      const difference = Number(otherHours('runners')) - Number(hoursOf('runners'));
-      return isSame && isAround && (difference > 0 || (difference === 0 && index < hoursIndex));
+  type Hours = Readonly<Record<'days' | 'timeZone' | 'from' | 'to', string> & { runners: number }>;
+  const hours = elementsAt(spec, 'idleSchedule').map(({ value }) => value as Hours);
+  const ofHours = hours.flatMap(({ days, timeZone, from, to, runners }, at): readonly Odd[] => {
+    const wide = hours.findIndex((other, index) => {
+      const isSame = `${other.days} ${other.timeZone}` === `${days} ${timeZone}`;
+      const isAround = from < to && other.from <= from && to <= other.to;
+      return isSame && isAround && (other.runners > runners || (other.runners === runners && index < at));
     });
     const message = `never counts: idleSchedule[${wide}] has as many runners at these hours. Raise runners, or remove it`;
-    return oddIf([wide >= 0, ['spec', 'idleSchedule', hoursIndex], message]);
+    return oddIf([wide >= 0, ['spec', 'idleSchedule', at], message]);
   });
   return [...ofPatterns, ...ofHours];
 }
 
-/** Warns of folders of the node in options of containers: the daemon of a runner sees the folders of its own pod. */
-function aboutHostPaths(group: RunnerGroup): readonly Odd[] {
-  const { path, value } = partAt(specOf(group), 'runnerConfig', 'container', 'options');
-  const [, folder] = /(?:^|\s)(?:-v|--volume)[\s=]*(\/[^:\s]+):/.exec(String(value ?? '')) ?? [];
-  const isMounted = JSON.stringify(podsOf(group)).includes('"mountPath"');
-  const message = `mounts ${folder} of the runner's own pod, which has nothing there, and not of the node: remove it`;
-  return oddIf([folder !== undefined && hasDocker(group.containerMode) && !isMounted, path, message]);
+/** What an option of docker mounts. A `-v` without a colon makes a volume without a name. */
+const MOUNTED =
+  /(?:^|\s)(?:(?:-v|--volume)[\s=]*["']?([^\s:"']+):|--mount[\s=]+["']?(?:\S*,)?(?:source|src)=([^\s,"']+))/g;
+/** Amounts as Kubernetes writes them. Docker takes 4g, 4GiB and 0.5. */
+const NOT_DOCKERS =
+  /(?:^|\s)(?:-m|--(?:memory(?:-swap|-reservation)?|shm-size|cpus))[\s=]*["']?(([\d.]+)([kmgt])i|(?<=cpus.)(\d+)m)(?!\S)/i;
+
+/** Warns of options of docker: the daemon sees the folders of its own pod, and the runner lets through what is listed. */
+function aboutOptions(group: RunnerGroup): readonly Odd[] {
+  const container = partAt(specOf(group), 'runnerConfig', 'container');
+  const { path, value: options = '' } = partAt(container, 'options');
+  const names = [...String(options).matchAll(MOUNTED)].map(([, volume, source = volume ?? '']) => source);
+  const mounts = containersOf(group).flatMap((each) => elementsAt(each, 'volumeMounts'));
+  const folders = ['/data', ...mounts.map(({ value }) => String(valueAt(value, ['mountPath'])))];
+  const isInPod = (name: string) =>
+    !name.startsWith('/') || folders.some((each) => `${name}/`.startsWith(each) || `${each}/`.startsWith(`${name}/`));
+  const folder = names.find((name) => !isInPod(name));
+  const valid = listAt(container.value, ['valid_volumes']).map(String);
+  // For the runner `*` is all, slashes too, and it knows more signs.
+  const isListed = (name: string) =>
+    valid.some((each) => /[[{?]/.test(each) || matchesGlob(each.replace(/\*/g, '**'), name));
+  const left = names.filter((name) => !isListed(name));
+  const [, amount, number, unit = '', thousandths] = NOT_DOCKERS.exec(String(options)) ?? [];
+  const ofDocker = thousandths ? Number(thousandths) / 1000 : `${number}${unit.toLowerCase()}`;
+  const notThere = `mounts ${folder} of the runner's own pod, which has nothing there, and not of the node: remove it`;
+  const notListed = `mounts ${left.join(' and ')}, which valid_volumes does not list, so the runner leaves it out: write "valid_volumes: [${[...valid, ...left].join(', ')}]"`;
+  return oddIf(
+    [folder !== undefined, path, notThere],
+    [folder === undefined && left.length > 0, path, notListed],
+    [amount !== undefined, path, `has ${amount}, and docker reads no unit of Kubernetes: write ${ofDocker}`],
+  );
 }
 
 /** Warns of names that are no repository, or are repositories of others. */
@@ -326,9 +379,10 @@ function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): 
 
 /** Images of Gitea, of other forges' runners, and of CI jobs. */
 const NO_RUNNER =
-  /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|fedora|node|golang|python|rust|ruby|maven|gradle|eclipse-temurin|busybox|docker)(?:[:@]|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner|gitlab-runner|inbound-agent|woodpecker-agent|drone-runner-\w+)(?:[:@]|$)/;
-/** An image of the runner project, with its tag. */
-const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>-dind(?:-rootless)?)?$/;
+  /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|fedora|node|golang|python|rust|ruby|maven|gradle|eclipse-temurin|busybox|docker)(?:[:@](?!\/)|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner|gitlab-runner|inbound-agent|woodpecker-agent|drone-runner-\w+)(?:[:@]|$)/;
+/** An image of the runner project, with its tag. `own`: from its own registries, which have no other tags. */
+const OF_PROJECT =
+  /^(?<repository>(?:(?<own>(?:docker\.io\/)?)|.*\/)gitea\/(?:act_)?runner):(?:v(?=\d))?(?<version>nightly|latest|\d+(?:\.\d+)*)(?<rest>[\w.-]*)(?<digest>@.+)?$/;
 /** Names near those of the images of the runner project. */
 const NEAR_PROJECT =
   /^(?:(?:docker\.io|(?:docker\.)?gitea\.com)\/)?((?:gitea\/)?(?:act-runner|act-?runners|act_runners|gitea\/(?:runners|gitea-runner|actrunner)))(?:[:@]|$)/;
@@ -340,22 +394,35 @@ const NEVER_REGISTERS =
   'is older than act_runner 0.2.12, which brought ephemeral runners: it never registers. Remove the line';
 
 function aboutImage(group: RunnerGroup): readonly Odd[] {
+  const { containerMode } = group;
+  const isRootless = containerMode === 'dind-rootless';
+  const mayHaveDaemon = isRootless || containerMode === 'buildkit' || RIGHTS.test(JSON.stringify(podsOf(group)));
   return [specOf(group), ...runnersOf(group)].flatMap((part) => {
     const { path, value } = partAt(part, 'image');
     const image = String(value ?? '');
     const near = NEAR_PROJECT.exec(image)?.[1];
-    const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
-    const lacksRootless = base !== undefined && group.containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
-    const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+    const { repository, own, version, rest = '', digest } = OF_PROJECT.exec(image)?.groups ?? {};
+    const right = `"image: ${repository}:${version}${isRootless ? '-dind-rootless' : ''}"`;
+    const isPlain = repository !== undefined && rest === '';
+    const isRootlessDaemon = rest === '-dind-rootless';
+    const isTag = image.includes(`:${version}`) && (rest === '' || rest === '-dind' || isRootlessDaemon);
+    const orMode = isRootlessDaemon ? ', or "containerMode: dind-rootless"' : '';
     const notThere = `names ${near}, which the runner project has not: write gitea/runner, or gitea/act_runner before 1.0`;
     return oddIf(
       [near !== undefined, path, notThere],
       [TOO_OLD.test(image), path, NEVER_REGISTERS],
       [NO_RUNNER.test(image), path, HOLDS_NO_RUNNER],
-      [lacksRootless, path, `has no docker daemon, which containerMode dind-rootless needs: write ${advice}`],
+      [own !== undefined && !digest && !isTag, path, `has a tag that the runner project has not: write ${right}`],
+      [isRootless && (isPlain || rest === '-dind'), path, `${NEEDS_DAEMON}: write ${right}, or "containerMode: dind"`],
+      [/^-dind(?:-rootless)?$/.test(rest) && !mayHaveDaemon, path, `${OWN_DAEMON}: write ${right}${orMode}`],
     ).slice(0, 1);
   });
 }
+
+const NEEDS_DAEMON = 'has no docker daemon, which containerMode dind-rootless needs';
+const OWN_DAEMON = 'starts a docker daemon of its own, which has no rights here, so the runner does not start';
+/** With these a container may run a daemon of its own. */
+const RIGHTS = /"(?:privileged":true|runtimeClassName")/;
 
 /** Variables of containers, and of the runner's configuration, whose container is `runner`, too. */
 function variablesOf(group: RunnerGroup) {
@@ -411,6 +478,19 @@ function aboutArchitecture(part: Part): readonly Odd[] {
   return key === ARCH ? childrenAt(part).flatMap((each) => aboutArchitecture(each)) : [];
 }
 
+/** Returns the architectures that a pod asks for: by its selector, and by all terms of its affinity. */
+function architecturesOf(pod: Part) {
+  const required = ['affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'];
+  const picks = ({ value }: Part) => valueAt(value, ['key']) === ARCH && valueAt(value, ['operator']) === 'In';
+  const terms = elementsAt(pod, ...required).map((term) =>
+    elementsAt(term, 'matchExpressions')
+      .filter(picks)
+      .flatMap(({ value }) => listAt(value, ['values'])),
+  );
+  const picked = terms.some(({ length }) => length === 0) ? [] : terms.flat();
+  return { selected: valueAt(pod.value, ['nodeSelector', ARCH]), picked };
+}
+
 const MASTER = 'node-role.kubernetes.io/master';
 const NO_MASTER =
   'is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane';
@@ -422,10 +502,15 @@ function aboutNodes(group: RunnerGroup): readonly Odd[] {
     const master = partAt(pod, 'nodeSelector', MASTER);
     const system = partAt(pod, 'nodeSelector', 'kubernetes.io/os');
     const foreign = `is ${system.value}, and runners are Linux programs: write linux, or remove it`;
+    const { selected, picked } = architecturesOf(pod);
+    const isTorn = selected !== undefined && picked.length > 0 && !picked.includes(selected);
+    const selector = partAt(pod, 'nodeSelector');
+    const isToleration = /^(?:No|PreferNo)(?:Schedule|Execute)$/.test(String(valueAt(selector.value, ['effect'])));
+    const taint = childrenAt(selector).map(({ path, value }) => `${path.at(-1)}: ${value}`);
     const ofTolerations = elementsAt(pod, 'tolerations').flatMap(({ path, value }) => {
       const [operator, key, taintValue] = ['operator', 'key', 'value'].map((field) => valueAt(value, [field]));
       return oddIf(
-        [operator === 'Exists' && !key, path, EVERY_TAINT],
+        [operator === 'Exists' && !key && !valueAt(value, ['effect']), path, EVERY_TAINT],
         [operator === 'Equal' && (taintValue ?? '') === '', [...path, 'operator'], NO_VALUE],
       );
     });
@@ -433,6 +518,8 @@ function aboutNodes(group: RunnerGroup): readonly Odd[] {
       ...oddIf(
         [master.value !== undefined, master.path, NO_MASTER],
         [(system.value ?? 'linux') !== 'linux', system.path, foreign],
+        [isTorn, [...selector.path, ARCH], `is ${selected}, and affinity asks for ${picked.join(' or ')}: remove one`],
+        [isToleration, selector.path, `holds a toleration: write "tolerations: [{${taint.join(', ')}}]" in its place`],
       ),
       ...ofTolerations,
       ...['nodeSelector', 'affinity'].flatMap((field) => aboutArchitecture(partAt(pod, field))),
@@ -521,37 +608,85 @@ function aboutProbes(group: RunnerGroup): readonly Odd[] {
 const NO_DAEMON =
   'runs in an init container, where no docker daemon answers: do this in the workflow. For images, see the Helm value prePull';
 
+/** Signs of a shell as words of their own, and words that only a shell replaces. */
+const SIGN = /^(?:&&?|\|\|?|;|\d?>>?(?:\/.*|&\d)?|<|~\/.*|\$\{?[A-Z_]+\}?(?:\/.*)?|[\w./-]+;)$/;
+/** Programs that read such signs themselves. */
+const READS_SIGNS = /^(?:\S*\/)?(?:find|expr|test|\[|env|awk|sed|jq|python3?|node|perl)$/;
+/** Commands that are no programs, and variables before a command. */
+const BUILT_IN = /^(?:cd|source|\.|export|set|unset|eval|exec|alias|trap|ulimit|umask|if|for|while|[A-Za-z_]\w*=.*)$/s;
+const SHELL = /(?:^|\/)(?:ba|da|a|k|z)?sh$/;
+
+/** Returns the script that was meant by words which are no program with its arguments. Undefined: they are one. */
+function scriptMeantBy(words: readonly string[]): string | undefined {
+  const isShell = SHELL.test(words[0] ?? '');
+  const start = isShell ? words.findIndex((word, at) => at > 0 && !/^[-+]/.test(word)) : 0;
+  const parts = words.slice(start);
+  const [first = '', ...more] = parts;
+  const isLine = /\s/.test(first);
+  const hasOption = words.slice(1, start).some((word) => /^-\w*c/.test(word));
+  const isCut = more.length > (isLine ? 1 : 0) && !first.includes('$');
+  const isSigned = !READS_SIGNS.test(first) && parts.some((word) => SIGN.test(word));
+  const ofShell = start > 0 && (hasOption ? isCut : isLine);
+  if (!(isShell ? ofShell : isLine || isSigned || BUILT_IN.test(first))) return undefined;
+  // A list of commands, as in a workflow.
+  const areCommands = isLine && parts.every((part) => /^[A-Za-z][\w.-]*(?:\s|$)/.test(part));
+  return parts.join(areCommands ? ' && ' : ' ');
+}
+
+const NO_SHELL = 'is one program with its arguments, and no shell reads it: write';
+
 function aboutSetup(group: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'setupCommand'];
   const words = listAt(group.manifest, path).map(String);
-  const isSigned = words.some((word) => /^(?:&&?|\|\|?|;|[0-9]?>>?|<)$/.test(word));
   if (OUTSIDE_DATA.test(words.join(' '))) return [[path, ONLY_DATA]];
   const hasHost = variablesOf(group).some(({ name }) => name === 'DOCKER_HOST');
   if (!hasHost && /^(?:\S*\/)?docker$/.test(words[0] ?? '')) return [[path, NO_DAEMON]];
-  if (!isSigned && !(words.length === 1 && /\s/.test(words[0] ?? ''))) return [];
-  return [[path, `is one program with its arguments, and no shell reads it: write ${shellLine(words.join(' '))}`]];
+  const script = scriptMeantBy(words);
+  return script === undefined ? [] : [[path, `${NO_SHELL} ${shellLine(script)}`]];
 }
 
-/** Labels of other machines, where nothing picks such nodes. */
-function aboutMachines(group: RunnerGroup): readonly Odd[] {
-  const { manifest, labels } = group;
-  if (/"(?:nodeSelector|affinity|runtimeClassName)":|kubernetes\.io\/arch/.test(JSON.stringify(podsOf(group))))
-    return [];
-  const hasDevice = DEVICE.test(JSON.stringify(manifest));
-  const labelNames = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
-  return labels.flatMap(({ name, text }): readonly Odd[] => {
-    const machine = machineOf(name, text);
-    if (machine === undefined || /Windows|macOS/.test(machine) || (machine === 'GPU' && hasDevice)) return [];
-    const arch = /armv[67]|armhf/i.test(name)
-      ? 'arm'
-      : (/s390x|ppc64le|riscv64/i.exec(name)?.[0].toLowerCase() ?? 'arm64');
-    const line = machine === 'GPU' ? DEVICE_LINE : `podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: ${arch}}}}`;
-    const index = labelNames.indexOf(name);
-    const message = `${name} asks for other machines, and nothing picks them: write "${line}"`;
-    return [[['spec', 'labels', ...(index < 0 ? [] : [index])], message]];
+/** The same for containers of the podTemplate. Without a command, their images say what reads the arguments. */
+function aboutCommands(group: RunnerGroup): readonly Odd[] {
+  return containersOf(group).flatMap((container) => {
+    const { path, value: command } = partAt(container, 'command');
+    const args = listAt(container.value, ['args']).map(String);
+    const script = command === undefined ? undefined : scriptMeantBy([...listAt(command, []).map(String), ...args]);
+    const withoutArgs = args.length > 0 ? ', without args' : '';
+    return oddIf([script !== undefined, path, `${NO_SHELL} ${shellLine(script ?? '', 'command')}${withoutArgs}`]);
   });
 }
 
+function architectureIn(label: string, other: string): string {
+  return /armv[67]|armhf/i.test(label) ? 'arm' : (/s390x|ppc64le|riscv64/i.exec(label)?.[0].toLowerCase() ?? other);
+}
+
+/** Labels of other machines, where nothing picks such nodes, or where others are picked. */
+function aboutMachines(group: RunnerGroup): readonly Odd[] {
+  const { manifest, labels } = group;
+  const pods = podsOf(group);
+  const isPicked = /"(?:nodeSelector|affinity|runtimeClassName)":|kubernetes\.io\/arch/.test(JSON.stringify(pods));
+  const { selected, picked } = architecturesOf(pods[0]?.pod ?? specOf(group));
+  const asked = selected === undefined ? picked : [selected];
+  const hasDevice = isPicked || DEVICE.test(JSON.stringify(manifest));
+  const labelNames = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
+  return labels.flatMap(({ name, text }): readonly Odd[] => {
+    const isAmd = AMD64.test(name) && !isTarget(name, text);
+    const machine = machineOf(name, text);
+    if ((machine === undefined && !isAmd) || /Windows|macOS/.test(machine ?? '')) return [];
+    const arch = architectureIn(name, isAmd ? 'amd64' : 'arm64');
+    const line = machine === 'GPU' ? DEVICE_LINE : `podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: ${arch}}}}`;
+    const index = labelNames.indexOf(name);
+    const path = ['spec', 'labels', ...(index < 0 ? [] : [index])];
+    const isOther = machine !== 'GPU' && asked.length > 0 && !asked.includes(arch);
+    const isFree = !isAmd && !(machine === 'GPU' ? hasDevice : isPicked);
+    return oddIf(
+      [isOther, path, `${name} asks for ${arch}, and podTemplate for ${asked.join(' or ')}: change one of them`],
+      [isFree, path, `${name} asks for other machines, and nothing picks them: write "${line}"`],
+    );
+  });
+}
+
+const AMD64 = /(?:^|[-_./])(?:amd64|x64|x86[-_]64)(?:[-_./]|$)/i;
 /** Something that asks for a device, or for nodes that have one. */
 const DEVICE = /"(?:[a-z0-9.-]+\/[\w.-]*(?:gpu|mig-|cuda)|runtimeClassName"|tolerations"|resourceClaims")/i;
 const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
@@ -610,7 +745,7 @@ const MAY_END = /\|\|?|\b(?:if|case|until)\b|--pid/;
 /** True for a command that cannot end. The script of a shell is judged, and of other programs the whole line. */
 function neverEnds(words: readonly string[]): boolean {
   const [program = '', option = '', script] = words;
-  const isScript = /(?:^|\/)(?:ba|da|a|k|z)?sh$/.test(program) && /^-\w*c$/.test(option) && script !== undefined;
+  const isScript = SHELL.test(program) && /^-\w*c$/.test(option) && script !== undefined;
   const line = isScript ? script : words.join(' ');
   if (BREAKS.test(line)) return false;
   return (LOOPS.test(line) && isScript && !option.includes('e')) || (WAITS.test(line) && !MAY_END.test(line));
@@ -658,7 +793,7 @@ export function listAt(value: unknown, path: Path): readonly unknown[] {
 }
 
 const ABOUT = [
-  ...[aboutNamespace, aboutAnnotations, aboutGitea, aboutRepositories, aboutSwallowed, aboutLimits, aboutTime],
-  ...[aboutImage, aboutLabels, aboutMachines, aboutSetup, aboutHostPaths, aboutDaemon, aboutSharing],
+  ...[aboutNamespace, aboutMarks, aboutGitea, aboutRepositories, aboutSwallowed, aboutLimits, aboutTime],
+  ...[aboutImage, aboutLabels, aboutMachines, aboutSetup, aboutCommands, aboutOptions, aboutDaemon, aboutSharing],
   ...[aboutProbes, aboutNodes, aboutRootless, aboutSpread],
 ];

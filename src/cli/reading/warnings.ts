@@ -68,7 +68,7 @@ const NOT_BOUND =
 const UNUSED = 'is not used, because serve registers: remove it, and its Secret when no other group names it';
 
 function warningsIn(group: RunnerGroup): readonly Warning[] {
-  const { fairness, giteaUrl, image, labels, limits, registration } = group;
+  const { fairness, giteaUrl, image, labels, limits, proxy, registration } = group;
   const isForeign = ({ name, text }: (typeof labels)[number]) => /Windows|macOS/.test(machineOf(name, text) ?? '');
   const foreignLabels = labels.filter(isForeign).map(({ name }) => name);
   const foreign = `runners are Linux pods, and jobs with runs-on ${foreignLabels.join(', ')} would run there: remove the label`;
@@ -76,6 +76,9 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const isPerJob = limits.some(dependsOnJob);
   const needsBound = registration.for === 'scope' && (isPerJob || fairness === 'per-repository');
   const { protocol, hostname } = new URL(giteaUrl);
+  const isDirect = proxy?.direct.some((host) => `.${hostname}`.endsWith(host)) === true;
+  const isPast = proxy?.http !== undefined && proxy.https === undefined && protocol === 'https:' && !isDirect;
+  const past = `has no https, so the way to Gitea goes past it: write "https: ${proxy?.http}", too`;
   // Traffic on one machine, or within the cluster, is not visible to others.
   const isHere = /^(?:localhost|127\..*|\[::1\]|.*\.svc(?:\..*)?)$/.test(hostname);
   const isInSpec = (field: string): boolean => valueAt(group.manifest, ['spec', field]) !== undefined;
@@ -88,6 +91,7 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
     ...warnIf(asksNothing(group), 'resources', 'GR-WARN-08', NO_REQUESTS),
     ...warnIf(foreignLabels.length > 0, 'labels', 'GR-WARN-09', foreign),
     ...warnIf(/forgejo/i.test(image), 'image', 'GR-WARN-09', forgejo),
+    ...warnIf(isPast, 'proxy', 'GR-WARN-14', past),
     ...warnIf(needsBound, isPerJob ? 'limits' : 'fairness', 'GR-WARN-12', NOT_BOUND),
     ...warnIf(isTokenUnused, 'registrationToken', 'GR-WARN-13', UNUSED),
   ];
@@ -102,7 +106,7 @@ function asksNothing({ podTemplate, resources }: RunnerGroup): boolean {
 function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
   const imagesWithPlaces = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
   return imagesWithPlaces.flatMap(([field, each]): readonly Warning[] => {
-    if (each === undefined || each.includes('@') || /:(?!latest$)[^:/]+$/.test(each)) return [];
+    if (each === undefined || each.includes('@') || /(?::(?!latest$)[^:/]+|\/v?\d+\.\d[\w.-]*)$/.test(each)) return [];
     const message = `the image ${each} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`;
     return [[field, 'GR-WARN-02', message]];
   });

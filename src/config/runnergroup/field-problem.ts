@@ -37,7 +37,7 @@ const NEVER_SHOWN =
   /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy(?!\.noProxy)|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
 /** Matches tokens, not names: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. */
-const TOKEN =
+export const TOKEN =
   /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|(?=\w*\d)(?=\w*[A-Za-z])\w{32,})$/;
 /** Matches the path of a URL: that of a webhook is a secret. */
 const LONG_WAY = /(https?:\/\/[^/\s]+\/)\S{12,}/;

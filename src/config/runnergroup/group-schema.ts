@@ -342,7 +342,7 @@ export const Spec = z.strictObject({
   ),
   runnerConfig: described(
     RunnerConfigKeys.optional(),
-    "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know, or that another field sets, is an error. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
+    "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know, or that another field sets, is an error. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`. Of the mounts in `container.options` the runner keeps those that `container.valid_volumes` lists.",
     'none',
   ),
   cache: described(

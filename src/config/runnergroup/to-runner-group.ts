@@ -50,7 +50,7 @@ const OF_OURS = 'is written by gitea-runners into the cluster only: remove it';
 
 const NO_FINALIZERS = 'would keep Argo CD from deleting the group, and every later sync would wait for that: remove it';
 const NO_OWNER = 'would have Kubernetes delete the group again and again, if there is no such owner: remove it';
-const NO_HOOK = 'would make every sync of the Application wait for this group: remove it';
+const NO_HOOK = 'would make every sync of the Application wait, for this group or for its prune: remove it';
 
 /** Returns the policy's values for a group without its own: the spec as if they stood there, and its images. */
 export type GroupDefaults = (group: RunnerGroup) => { readonly spec: object; readonly images: Images | undefined };
@@ -81,13 +81,13 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
   const parsed = RunnerGroupDocument.safeParse(value);
   const problems = [
     ...strayTexts(value),
+    ...forbiddenMetadata(value),
     ...(parsed.error?.issues ?? []).slice(0, MOST_FIELD_PROBLEMS).flatMap((issue) => problemsOfIssue(issue, around)),
   ];
   const hasNone = (valueAt(value, ['metadata', 'namespace']) ?? undefined) === undefined;
   if (hasNone && !Metadata.shape.namespace.safeParse(defaultNamespace).success) {
     problems.push({ path: ['metadata'], message: NO_NAMESPACE, code: 'GR-INPUT-05' });
   }
-  problems.push(...forbiddenMetadata(value));
   const ruled = isMapping(valueAt(value, ['spec'])) ? applyRules(draftOf(value, parsed, problems)) : undefined;
   problems.push(...(ruled?.problems ?? []));
   if (problems.length > 0 || !parsed.success || !ruled) {

@@ -26,6 +26,8 @@ export function parseLabel(text: string): ParsedLabel | { readonly wrong: string
   if (schema === 'host' && imageParts.length > 0) return { wrong: 'must end after ":host"' };
   if (schema === 'docker' && ['', '//'].includes(imageParts.join(':')))
     return { wrong: `must name an image: "${name}:docker://image"` };
+  if (schema === 'docker' && /^\/(?!\/[^/])/.test(imageParts.join(':')))
+    return { wrong: `must have two slashes: write "${name}:docker://${imageParts.join(':').replace(/^\/+/, '')}"` };
   if (schema === undefined || schema === 'host') return { name, text, schema: 'host' };
   return schema === 'docker' ? { name, text, schema } : { name: text, text, schema: 'foreign' };
 }
@@ -75,8 +77,8 @@ export function scalarInstead(field: string, expected: string, text: string): st
 
 const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
-export function shellLine(text: string): string {
-  return `setupCommand: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
+export function shellLine(text: string, field = 'setupCommand'): string {
+  return `${field}: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
 }
 
 /** Commands that change the root file system: that of container `setup`, which nobody else sees, and whose user is not root. */
@@ -154,7 +156,7 @@ const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 export function resourceInstead(name: string): string | undefined {
   if (PLAIN_RESOURCES.includes(name) || /^hugepages-[0-9]+[KMG]i$/.test(name)) return undefined;
   if (name.includes('/') && isQualifiedName(name)) return undefined;
-  const near = nearestName(name, PLAIN_RESOURCES);
+  const near = /^gpus?$/i.test(name) ? 'nvidia.com/gpu' : nearestName(name, PLAIN_RESOURCES);
   if (near !== undefined) return `did you mean "${near}"?`;
   return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
 }
