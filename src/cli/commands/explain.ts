@@ -171,7 +171,7 @@ async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
   try {
     for (let look = 1; !ending.signal.aborted; look += 1) {
       const text = await show().catch((error: unknown) => {
-        // A mistake of the input. At a later look a file may be half saved.
+        // Exit 2 is a mistake of the input. At a later look a file may be half saved, so it is shown and retried.
         if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
         return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
       });

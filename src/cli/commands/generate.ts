@@ -13,7 +13,7 @@ import { readAndPlan } from '../reading/read-and-plan.ts';
 
 /** Prints all manifests at once. To Argo CD an empty stdout with exit 0 means "delete everything". @throws Failure */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
-  // Argo CD has been woken, so there is something to see, and it waits for us.
+  // Argo CD calls when something has changed, so Gitea's other lists are probably needed, too.
   const ahead = Boolean(io.env['ARGOCD_APP_NAME']);
   const [looks, shard] = [flagValue('looks', flags, io), flagValue('shard', flags, io)];
   const options = { includeBlocked: false, ahead, looks, isolate: true, shard };

@@ -123,7 +123,7 @@ function read(file: string, io: Io): readonly unknown[] {
       const [error] = document.errors;
       const object: unknown = error ? undefined : document.toJS({ maxAliasCount: 100 });
       if (other !== undefined && typeof object !== 'object') throw new Error(other);
-      // The words of `validate`, which reads less at once.
+      // `validate` may have a better message and place for this error.
       const problem =
         error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
       if (error) throw new Error(problem ? `line ${problem.place.line} ${problem.message}` : error.message);
@@ -137,7 +137,7 @@ function read(file: string, io: Io): readonly unknown[] {
   }
 }
 
-/** Returns the objects of a runner with nothing but its config.yaml, e.g. on a machine of its own. */
+/** Returns the objects of a runner of which only the config.yaml is known, e.g. on a machine of its own. */
 function ofFileAlone(object: unknown): readonly unknown[] {
   const file =
     valueAt(object, ['kind']) === KIND_OF_PLAIN_CONFIG ? String(valueAt(object, ['metadata', 'name'])) : undefined;
@@ -170,7 +170,7 @@ function namedIn(value: unknown, key = ''): readonly string[] {
   return kind && typeof name === 'string' ? [`${kind} ${name}`] : below;
 }
 
-/** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
+/** Puts a group without a namespace into ours. Its own Secrets cannot be read from there, so it gets the installation's. */
 function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
   if (group.metadata.namespace !== '') return group;
   const secretNames = [group.spec['registrationToken'], group.spec['authToken']].flatMap(
@@ -187,7 +187,7 @@ function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
   };
 }
 
-/** A group that `validate` would refuse is all comment: it takes nothing away from the others. */
+/** Formats a group. One that `validate` would refuse becomes a comment, so the other groups still work. */
 function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
   const result = runnerGroupFromObject({ ...metadata, spec });
   const faults = 'group' in result ? faultsOfPods(result.group) : [];
@@ -201,7 +201,7 @@ function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
   return { text: `# ${problem}\n${text.replace(/^(?!#)(?=.)/gm, '# ')}`, problem };
 }
 
-/** Values from the command line that no file has: a registration token does not tell whose jobs it is for. */
+/** Values from the command line that no file tells. A registration token does not show its scope. */
 interface GivenSettings {
   readonly scope: WhoseJobs | undefined;
   readonly gitea: string | undefined;

@@ -18,7 +18,7 @@ import { readGroups } from '../reading/read-groups.ts';
 
 type Read = Pick<ReadResult, 'groups' | 'sources'>;
 
-/** Undefined, and told on stderr: the groups that are there now are not valid. @throws Failure when the cluster cannot be looked at */
+/** Compares with the present groups. Undefined, with a warning: these are not valid. @throws Failure: no cluster */
 export async function compareAgainst(
   { path, ...readOptions }: Pick<ReadOptions, 'recursive' | 'defaults'> & { readonly path: string },
   read: Read,
@@ -46,7 +46,7 @@ export async function compareAgainst(
   }
 }
 
-/** Undefined: no cluster is named. */
+/** Returns the present Jobs. Undefined: no cluster is named. */
 async function livingJobs(groups: Read['groups'], flags: FlagsOf<'validate'>, io: Io) {
   const kubeconfig = flagValue('kubeconfig', flags, io);
   if (kubeconfig === undefined) return undefined;

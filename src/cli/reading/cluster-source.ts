@@ -38,7 +38,7 @@ export interface ClusterSource {
   readonly settings: Settings;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
-  /** A person looks from outside, and has not said where Secrets are. */
+  /** True if a person looks from outside the cluster and has not said where Secrets are. */
   readonly isByHand: boolean;
 }
 
@@ -120,7 +120,7 @@ export interface ExplainedPlan extends PlanOfNow {
   readonly where?: WhereIAm;
 }
 
-/** @throws Failure when groups, Jobs or Gitea cannot be read; if it is Gitea, what else is known stands on stderr. */
+/** @throws Failure when groups, Jobs or Gitea cannot be read. Without Gitea, the rest is printed on stderr. */
 export async function planOfCluster(
   source: ClusterSource,
   reader: ClusterReader,
@@ -131,14 +131,14 @@ export async function planOfCluster(
   const { objects, groups, broken, served, settings: giteaSettings } = await groupsOfCluster(source, reader, flags, io);
   const looking = lookAndPlan(groups, giteaSettings, {
     includeBlocked: true,
-    // `sortedOut` has judged them.
+    // `groupsOfCluster` has already judged the pods.
     pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
     // The trouble of one group must not hide the others.
     isolate: [],
     printedBy: shardsOf(objects),
   });
   const context = config.context?.name;
-  // A pod asks with an account that may nothing.
+  // Inside a pod, its service account would be asked, which has no such rights.
   const asked = context === undefined ? [] : objects.map(({ metadata }) => metadata.namespace);
   const reading = [lookAround(reader, objects), looking, readOnlyOf(reader, asked)] as const;
   const [around, planned, rights] = await Promise.allSettled(reading);
@@ -165,7 +165,7 @@ export async function planOfCluster(
   throw reason;
 }
 
-/** The shards that print all of these. Undefined: none do, or others print some. */
+/** Returns the shards of the one Application that prints all of these. Undefined: there is no such Application. */
 function shardsOf(objects: readonly RunnerGroupObject[]): LookOptions['printedBy'] {
   const [application, ...otherApplications] = new Set(objects.map(madeBy).map((made) => made && instanceName(made)));
   const shards = shardCount(objects[0]?.metadata.annotations);
@@ -219,7 +219,7 @@ const OLDER = '; serve accepts it, so this program is of another version: use th
 /** Names of runners, and what `serve` looks at, follow from these. */
 const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|NAMESPACES|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
 
-/** Variables that who looks from outside lacks, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
+/** Returns the variables of the sidecar and `serve`, which a person outside lacks. Empty: none, or not readable. */
 async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {
   const map = await readOne(reader, READS.settings);
   if (!('value' in map)) return {};

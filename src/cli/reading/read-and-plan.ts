@@ -31,7 +31,7 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   readonly plan?: typeof lookAndPlan;
 }
 
-/** Reads flags and files, looks, and plans: the one way of `generate`, `explain` and `cdk8s synth`. */
+/** Reads flags and files, looks at Gitea, and plans. `generate`, `explain` and `cdk8s synth` all do it here. */
 export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
@@ -49,11 +49,11 @@ export async function readAndPlan(
   const namespaces = new Set(allowed.map(({ namespace }) => namespace));
   const denied = [...refusals.byGroup].map(([group, failure]): BrokenGroup => {
     const { namespace, name, place } = group;
-    // In a namespace that was not judged as good, nothing of the group is printed as it is written.
+    // The group's own spec is printed only in a namespace where the policy allows another group.
     return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };
   });
   const broken = [...read.broken, ...denied];
-  // Groups that a file hides may be in any namespace that is open to the Application.
+  // Unreadable text may hold groups of any namespace that the Application may use.
   const isOpen =
     !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
   if (read.hidden.length > 0 && isOpen) refuseAll([{ problems: read.hidden }, ...broken]);

@@ -1,4 +1,4 @@
-/** Reads objects of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
+/** Reads objects of the cluster, for commands that show what they may see. A missing object or a refusal is not an error here. */
 import type * as z from 'zod';
 import { type Deadline, type HttpAnswer, parseJson } from '../../clients/http/request.ts';
 import type { KubeClient, KubeQuestion } from '../../clients/kubernetes/kube-client.ts';

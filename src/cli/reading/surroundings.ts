@@ -26,7 +26,7 @@ const LEASE_LATE_MS = 30_000;
 const LeaseSpec = z.object({ holderIdentity: z.string().nullish(), renewTime: z.string().nullish() });
 const LeaseRead = z.object({ spec: LeaseSpec.nullish() });
 
-/** Reads what may be read. Nothing that is missing or refused is an error here. */
+/** Reads what this user may read. A missing object or a refusal is not an error here. */
 export async function lookAround(reader: ClusterReader, objects: readonly RunnerGroupObject[]) {
   const applicationIn = (object: RunnerGroupObject) => applicationOfObject(object, reader.argocdNamespace);
   const statuses = objects.map((object) => statusSeen(object, applicationIn(object)));

@@ -35,9 +35,9 @@ export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: bool
   return [...problems, ...unpermitted.map((place): LateProblem => ({ ...place, message, code: 'GR-WARN-06' }))];
 }
 
-/** Documents beside the groups that are not passed on at generation time. */
+/** Warns of documents beside the groups: those that `generate` does not pass on, and plain Secrets. */
 export function warningsAbout(documents: readonly PassThrough[]): readonly Problem[] {
-  // SOPS has encrypted each value of such a document, and says so in it.
+  // Not a Secret that SOPS has encrypted: it holds `ENC[` and a key `sops`.
   const secrets = documents.filter(
     ({ objects, text }) =>
       objects.some(({ kind }) => kind === 'Secret') && !/^sops:\s[\s\S]*ENC\[|ENC\[[\s\S]*^sops:\s/m.test(text),
@@ -127,7 +127,7 @@ function aboutOverlap(overlap: Overlap | undefined): readonly Warning[] {
   return [['labels', 'GR-WARN-05', message]];
 }
 
-/** Warns of sizes that weigh more than a shared limit has slots. Of the groups that share it, the lowest number counts. */
+/** Warns of sizes that weigh more than a shared limit has slots. If groups set different numbers, the lowest counts. */
 function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup) => readonly LateProblem[] {
   const lowest = new Map<string, { readonly max: number; readonly owner: RunnerGroup }>();
   for (const owner of groups)
@@ -157,7 +157,7 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
   const listOf = memo((_: string): RunnerGroup[] => []);
   for (const group of groups.filter(({ suspend }) => !suspend)) {
     const { giteaUrl } = group;
-    // In lower case, as Gitea compares names. `*`: all owners.
+    // The owner is in lower case, as Gitea compares names. `*`: all owners.
     const owner = ownerOf(coverOf(group.scope) ?? '*');
     const all = listOf(giteaUrl);
     const ofOwner = listOf(`${giteaUrl} ${owner}`);
@@ -172,7 +172,7 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
 function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): Overlap | undefined {
   const { scope } = group;
   for (const other of candidates) {
-    // The owners are the same, or one scope is global. Two groups of one name are an error already.
+    // All candidates have the same owner, or a global scope. Two groups of one name are an error already.
     const areRepos = scope.kind === 'repo' && other.scope.kind === 'repo';
     if (isSame(other, group) || (areRepos && !hasJobsOf(other.scope, `${scope.owner}/${scope.repo}`))) continue;
     const names = new Set(other.labels.map(({ name }) => name));

@@ -18,7 +18,7 @@ export class AppShapeError extends Error {}
 const SKIPPED = 'Skipped';
 const DELETING = 'Deleting';
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
-/** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
+/** Most characters of a message: a code, a sentence and an address. The status of a RunnerGroup shows it, too. */
 const LONGEST_OF_ARGOCD = 600;
 /** Most characters of a word such as a phase or a type. A longer one is cut in the middle. */
 const LONGEST_WORD = 60;
@@ -145,7 +145,7 @@ export function readApplication(json: unknown) {
     /** Those of them that differ from git, or are not in the cluster. Absent: none. */
     ...(differing.length > 0 && { differing: differing.map(keyText) }),
     ...pluginless(app),
-    /** Jobs that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
+    /** Jobs that Argo CD compares with its copy of the output. Not among them: hooks, and Jobs that wait to be pruned. */
     jobs: resources.flatMap(toJob),
   };
 }
@@ -241,7 +241,7 @@ function pluginless({ spec, status }: AppJson): { readonly pluginless?: string }
 export function operationWords(app: AppState, nowMs: number): Lasting | undefined {
   const { isOperating, name, operation, reconciledAtMs = nowMs } = app;
   if (!isOperating) return undefined;
-  // A state that is over belongs to the last operation.
+  // An ended state is that of the operation before this one.
   if (!operation || OVER.has(operation.phase)) {
     const notBegun = 'an operation is asked for and has not begun';
     return { says: notBegun, ...(nowMs - reconciledAtMs > LONG_MS && { idleSinceMs: reconciledAtMs }) };
@@ -259,7 +259,7 @@ interface Lasting {
   readonly says: string;
   readonly end?: string;
   readonly lastsMs?: number;
-  /** The controller, which takes an operation up at once, has done nothing since. */
+  /** Since when the controller has done nothing. It takes up a new operation at once, so it may be stuck. */
   readonly idleSinceMs?: number;
 }
 
@@ -287,7 +287,7 @@ function toError({ type, message }: AppCondition) {
     type: oneLine(type, LONGEST_WORD),
     /** One line. The output of a plugin is at its end. */
     message: oneLine(unwrapped(message), LONGEST_OF_ARGOCD),
-    /** True if nothing may be synced, because the last comparison cannot be trusted. Other errors tell of the past. */
+    /** True if nothing may be synced, because the last comparison cannot be trusted. False: an error of an earlier sync. */
     stops: STOPPING.has(type),
   };
 }

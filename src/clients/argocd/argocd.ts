@@ -144,7 +144,7 @@ function stateIn(request: HttpRequest, answer: HttpAnswer): AppState {
   }
 }
 
-/** The gateway always says application/json. Anything else comes from somebody who stands in between. */
+/** Parses an answer. The gateway always says application/json; anything else comes from a proxy or portal before it. */
 function jsonOf(request: HttpRequest, answer: HttpAnswer): unknown {
   const json = answer.mediaType === 'application/json' ? parseJson(answer.text) : undefined;
   if (json !== undefined) return json;
@@ -170,12 +170,12 @@ function isBusy(answer: HttpAnswer): boolean {
   return code === FAILED_PRECONDITION && message?.includes('another operation is already in progress') === true;
 }
 
-/** Makes the Failure for a status but 200. What does not exist is a 403, too. @param right as an RBAC line has it */
+/** Makes the Failure for any status except 200. A missing Application is a 403, too. @param right as in an RBAC line */
 function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failure {
   const { status } = answer;
   const error = readError(answer);
   const say = failure.bind(undefined, request);
-  // The gateway always answers in JSON: this is of something before it.
+  // The gateway always answers in JSON. So this answer comes from a proxy before it.
   if ((status === 401 || status === 403) && !error) return wrongContent(request, answer, ` (${status})`);
   switch (status) {
     case 401:

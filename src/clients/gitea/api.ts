@@ -94,7 +94,7 @@ export class GiteaApi {
     return answer;
   }
 
-  /** Asks the version, too, if it is not known. Its failure comes first: on an old Gitea the other one is a mere 404. */
+  /** Also asks for an unknown version. Its failure is reported first: an old Gitea answers the other request with a plain 404. */
   async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;
     if (this.#requests > MOST_REQUESTS) {
@@ -162,7 +162,7 @@ export async function change(
   throw failureOfStatus(request, answer, question, access.token);
 }
 
-/** Builds a request that is redirected only to what the token covers. @throws Failure (exit 3): it is foreign itself */
+/** Builds a request that is redirected only to what the token covers. @throws Failure (exit 3): the token does not cover it */
 export function requestTo(
   { url: base, token, names }: Pick<GiteaAccess, 'url' | 'token' | 'names'>,
   { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,
@@ -218,15 +218,15 @@ export function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json:
   }
 }
 
-/** Gitea's answers have six levels. Each level that is open while JSON is parsed costs memory. */
+/** Most levels of JSON. Gitea's answers have six, and each open level costs memory while the JSON is parsed. */
 const MOST_DEPTH = 64;
-/** Brackets that open, and commas. Each costs memory, up to 40 times its text. 4 MiB can hold so many. */
+/** Most opening brackets and commas: about as many as 4 MiB can hold. Each can cost 40 times its text in memory. */
 const MOST_PARTS = 3_000_000;
-/** Shorter answers cost little, whatever they hold. All common ones are shorter, so that they need no check. */
+/** Shorter answers need no check: they cost little memory, whatever they hold. Most answers are shorter. */
 const PARTS_MATTER = 1024 * 1024;
 const [QUOTE, BACKSLASH, COMMA, ...BRACKETS] = ['"', '\\', ',', '[', '{', ']', '}'].map((sign) => sign.charCodeAt(0));
 
-/** Returns the part that makes an answer too long. */
+/** Returns what an answer has too much of. Undefined: nothing. */
 function excessOf(text: string): string | undefined {
   if (text.length < PARTS_MATTER) return undefined;
   let depth = 0;

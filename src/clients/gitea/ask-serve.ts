@@ -19,7 +19,7 @@ import {
 } from './kept-look.ts';
 import type { GiteaTarget } from './observe-gitea.ts';
 
-/** Time limit for all looks together, ms. It is the most that a look takes longer if nobody answers. */
+/** Time limit for all looks together, ms. If nobody answers, the run takes this much longer. */
 const LONGEST_ASKING_MS = 200;
 /** Added once an answer has begun: it has megabytes, and asking Gitea for them takes longer. */
 const LONGEST_READING_MS = 2_000;
@@ -27,7 +27,7 @@ const LONGEST_READING_MS = 2_000;
 const TICK_MS = 10;
 /** The Service has one address for each replica. Only the leading replica has looks. */
 const MOST_ADDRESSES = 8;
-/** The answers and their list, of one look; so many are read at the same time. */
+/** Most bytes of one look: its answers and their list. `CONNECTIONS` looks are read at the same time. */
 const MOST_BYTES = MOST_OF_KEPT + 2 * 1024 * 1024;
 const CONNECTIONS = 4;
 
@@ -66,13 +66,13 @@ export async function askServe(targets: readonly GiteaTarget[], asking: Asking):
     takeBack = systemClock.after(TICK_MS, tick);
     const askAt = async (origin: string): Promise<void> => {
       const wire = await directWire(origin, { connections: CONNECTIONS, signal: new AbortController().signal });
-      // The name was found too late. A connection would keep the process.
+      // The name was found too late. An open connection would keep the process from ending.
       if (leftMs <= 0) return;
       wires.push(wire);
       const answers = targets.map(async (target) => {
         const played = await askOne(wire, new URL(LOOK_PATH, origin), target, asking, begin).catch(() => undefined);
         if (played) playedByTarget.set(target.key, played);
-        // All targets are answered: other addresses need not be waited for.
+        // Every target has an answer, so the other addresses need not answer.
         if (playedByTarget.size === targets.length) end();
       });
       await Promise.all(answers);

@@ -17,7 +17,7 @@ export const TOO_MANY = '(too many)';
 const BYTES_OF_ALL = 48 * 1024 * 1024;
 /** Bytes that one look may keep. Above it, rows are left out by their use (`SHARES`). */
 const MOST_OF_LOOK = 24 * 1024 * 1024;
-/** About 700 running jobs: as much has every scope, however many there are. */
+/** Bytes that each look may keep however many scopes there are: about 700 running jobs. */
 const LEAST_OF_LOOK = 512 * 1024;
 /** Bytes of labels and names that decide nothing and are shown to people. */
 const BYTES_OF_UNCOVERED = 256 * 1024;
@@ -28,7 +28,7 @@ const ROW_BYTES = 300;
 type Sharer = Readonly<Record<'key' | 'url', string>>;
 type NamespacesOf = ReadonlyMap<Sharer, ReadonlySet<string>>;
 
-/** The memory of one look. `most`: bytes that it may keep if it needs so many. `sharers`: whose scopes share it. */
+/** The memory of one look. `most`: how many of the needed bytes it may keep. `sharers`: whose scopes share it. */
 interface Room {
   readonly most: (needed: number) => number;
   readonly keeps: (bytes: number) => void;
@@ -109,7 +109,7 @@ export class Shelf {
     this.#labels = labels;
   }
 
-  /** False: a group with all of these labels cannot be. */
+  /** False if no group can have all of these labels. */
   mayBeCovered(labels: readonly string[]): boolean {
     return labels.every((label) => this.#labels?.has(label) ?? true);
   }

@@ -13,7 +13,7 @@ import { type ListPage, unreadableJob } from './shapes.ts';
 
 /** More jobs than can end between two looks. */
 const NEWEST_ROWS = 150;
-/** A past of 318 jobs needs about as many; more cost too many requests. */
+/** Most older rows: enough for a past of several hundred jobs (docs/adr/0019). More would cost too many requests. */
 const HISTORY_ROWS = 1_500;
 /** How long before the oldest active job the past is read, ms: runners requested then may still be starting. */
 const HISTORY_MARGIN_MS = 30 * 60_000;
@@ -32,7 +32,7 @@ export async function readCompletedJobs(
   const question = jobsQuestion(level, ['completed']);
   const firstAsked = readCompletedPage(api, question, 1);
   const early = isEager ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
-  // A page that turns out not to be needed may fail.
+  // A failed page does no harm if it turns out not to be needed.
   for (const page of early) page.catch(() => undefined);
   const first = await firstAsked;
   // Up to Gitea 1.26 the newest rows stand on the last pages of most databases.

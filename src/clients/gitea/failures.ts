@@ -30,7 +30,7 @@ export interface AccessHints {
 export function failureOfStatus(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, token: Token): Failure {
   const { status } = answer;
   const say = failure.bind(undefined, request);
-  // Gitea's API answers in JSON: this is of something before it.
+  // Gitea's API answers in JSON. So this answer comes from a proxy before it.
   if ((status === 401 || status === 403) && answer.mediaType === 'text/html')
     return failureOfOtherContent(request, answer);
   switch (status) {

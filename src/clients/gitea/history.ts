@@ -48,7 +48,7 @@ interface HistoryRequest extends Period {
   /** Also reads which workflows the runs are of. */
   readonly workflows: boolean;
   readonly mostPages?: number;
-  /** Reads neither active jobs nor one repository after another. */
+  /** Reads ended jobs only, and only if one list has those of the whole scope. */
   readonly endsOnly?: true;
 }
 
@@ -80,7 +80,7 @@ export async function readScopeHistory(api: GiteaApi, scope: Scope, request: His
     jobs,
     /** Names of runners that have taken a CI job, including jobs that still run or ended just outside the period. */
     users,
-    /** Up to 1.26 a re-run takes the row of its job. In these times jobs may have run whose runners `users` lacks. */
+    /** Times in which `users` may lack runners: up to 1.26 a re-run overwrites the row of its job. */
     hidden,
     /** File names of workflows by id of the run; empty when they were not asked for. */
     workflows: reader.workflows as ReadonlyMap<number, string>,
@@ -107,7 +107,7 @@ class HistoryReader {
     this.#pagesLeft = mostPages;
   }
 
-  /** A row may be missed while others come or go, so such a list is read again, until that brings nothing new. */
+  /** Reads a list again while it moves, until a reading brings nothing new: a moving list may hide a row. */
   async readJobs(level: Level): Promise<void> {
     const { sortsJobs } = this.#version;
     for (let pass = 1; pass <= PASSES; pass += 1) {

@@ -4,7 +4,7 @@
  *     token, Gitea, scope ─ HMAC ─► key ─┬─ HMAC ─► id, which is asked for
  *                                        └─ HKDF with salt and nonce ─► AES-256-GCM of the answers
  *
- * Only who has the token can name, make or read a look, and an old look cannot pass for a new one. The token stays.
+ * Only a holder of the token can name, make or read a look. An old look cannot pass for a new one. The token is not sent.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -17,7 +17,7 @@ import { judgeVersion, type VersionFacts } from './version.ts';
 /** Bytes of all answers of a look: about 5,000 runners at work. */
 export const MOST_OF_KEPT = 8 * 1024 * 1024;
 const MOST_ANSWERS = 2_000;
-/** Most age of a look at its end, ms. To make one without `serve` may take longer. */
+/** How long ago a look may have ended, ms. A look at Gitea itself may take longer. */
 export const MOST_AGE_MS = 5_000;
 /** Path of looks on `serve`, and the headers that name a look. */
 export const LOOK_PATH = '/look';

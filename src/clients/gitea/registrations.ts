@@ -23,7 +23,7 @@ export async function readRegistrations(access: GiteaAccess, level: Level): Prom
 /** Reads the current row of a runner after the running jobs. `row` is undefined if the row is gone. */
 export async function readRegistration(access: GiteaAccess, level: Level, id: number) {
   const api = new GiteaApi(access);
-  // The row is read last: a living runner has updated it, whatever it did since the jobs were read.
+  // The row is read last. A living runner has then updated it, even if it has taken a job since the jobs were read.
   const jobs = await readRunning(api, level);
   const { runners } = level;
   const question = { ...runners, what: `read runner ${id} of ${level.name}`, path: `${runners.path}/${id}` };

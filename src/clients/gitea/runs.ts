@@ -188,7 +188,7 @@ export type RerunRequest = { readonly jobId: number } | 'failed-jobs';
 /** A run has at most 256 jobs per matrix; more pages than this are not read. */
 const MOST_JOB_PAGES = 20;
 
-/** Older ones cannot list jobs either, and are refused before. */
+/** Gitea 1.25 has no re-runs. Older versions are refused before, as they cannot list jobs. */
 const WITHOUT_RERUNS = /^(?:1\.)?25\./;
 
 const RerunRow = z.object({

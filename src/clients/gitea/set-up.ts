@@ -62,7 +62,7 @@ export async function isRegistrationToken(access: GiteaAccess, level: Level, tok
 async function readPages<T>(api: GiteaApi, question: Question, row: z.ZodType<T>): Promise<readonly T[]> {
   const rows: T[] = [];
   const read = (json: unknown) => ({ rows: readShape(z.array(row), json, 'it') });
-  // A server may allow smaller pages only: the last one is the empty one.
+  // A short page need not be the last: a server may limit their size. Only an empty page ends the list.
   for await (const page of eachPage(api, question, read, MOST_PAGES)) rows.push(...page.rows);
   return rows;
 }

@@ -190,7 +190,7 @@ function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunne
   return { id, ...kept, online: status === 'online', busy, disabled, ephemeral };
 }
 
-/** A job that waits or runs must have a plausible time of creation. A completed one is evidence: the next best will do. */
+/** A job that waits or runs must have a plausible time of creation. A completed one may have another time instead. */
 function readTimes(row: z.infer<JobRowShape>, status: JobStatus, subject: string, nowMs: number) {
   const created = toTime(row.created_at, EARLIEST_MS, nowMs);
   if (created === undefined && status !== 'completed') {
@@ -269,7 +269,7 @@ export function toAttempt(runAttempt: number, status: JobStatus, version: Versio
   return version.attemptGrowsAtClaim && claimed ? Math.max(0, runAttempt - 1) : runAttempt;
 }
 
-/** The address of a page. People click on it, so it is http(s); undefined: it is not. */
+/** Returns the address of a page. Undefined: it is not http(s), and people click on it. */
 function readLink(text: string): string | undefined {
   if (text === '') return text;
   const url = parseUrl(text);

@@ -25,7 +25,7 @@ export async function ownLevel(api: GiteaApi, scope: Scope): Promise<Level | und
   const login = await ask('ask whose token it is', '/user');
   const isOwn = (name = scope.user): boolean => name.toLowerCase() === login.toLowerCase();
   if (isOwn()) return levelOf(scope);
-  // Perhaps he has another name now. The list that is needed otherwise shows it, if the token may read it.
+  // The user may have been renamed. His list of repositories tells the new name, if the token may read it.
   const listed = await orFailure(firstPage(api, scope.user));
   if (listed instanceof Failure) await orFailure(ask('ask for his name', `/users/${segment(scope.user)}`));
   return isOwn(api.renamedTo(scope)) ? levelOf(scope) : undefined;
@@ -48,7 +48,7 @@ export async function readJobsByRepo(
 /**
  * Returns the levels of a user's repositories that may have jobs. Gitea counts rows that the token may not see, so a page
  * may be short or empty in the middle: the number of pages follows from X-Total-Count and the server's page size.
- * @throws Failure: also for a 403 or 404 of one, which was listed a moment ago
+ * @throws Failure: also for a 403 or 404 of a listed repository
  */
 export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
   const question = reposOf(user);

@@ -49,12 +49,12 @@ const QUICK_PAUSES_MS = [100, 400];
 const QUICK_STATUSES = new Set([500, 502, 504]);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 3;
-/** Obeyed `Retry-After`s of one request; a server that says 0 for ever must not keep us busy until the deadline. */
+/** How often one request obeys `Retry-After`: a server that always says 0 must not keep us busy until the deadline. */
 const MAX_OBEYED = 5;
 /** Shortest pause before a repetition, ms: a server may send `Retry-After: 0`. */
 const SHORTEST_PAUSE_MS = 100;
 
-/** A Failure: the connection broke. `AskedPause`: nothing was sent, because the server has asked to wait. */
+/** What an attempt returns. `Failure`: the connection broke. `AskedPause`: the server has asked to wait, so nothing was sent. */
 type Outcome = HttpAnswer | Failure | AskedPause;
 
 interface Lane {
@@ -120,7 +120,7 @@ export class HttpClient {
   /** Drops all connections at once, also those with a request under way. The client cannot be used again. */
   async close(): Promise<void> {
     this.#life.abort();
-    // A wire that could not be made has nothing to close; its senders have been told.
+    // A wire that could not be made has nothing to close. Its senders already have the failure.
     const wires = [...this.#lanes.values()].map(({ wire }) => wire.catch(() => undefined));
     await Promise.all(wires.map(async (wire) => (await wire)?.close()));
     this.#lanes.clear();
@@ -157,13 +157,13 @@ export class HttpClient {
 
   async #attempt(request: HttpRequest, url: URL, deadline: Deadline): Promise<Outcome> {
     const lane = this.#laneTo(url);
-    // The server is asked for its pause here, because a request may have waited for its place.
+    // Looked up only now: the pause may have begun while the request waited for its turn.
     const work = async () =>
       this.#options.retryAfter?.pauseOf(url.origin) ?? (await this.#send(request, url, lane, deadline));
     return await lane.turns.pass(this.#life.signal, request.queue ?? '', work);
   }
 
-  /** @throws Failure, but for a broken connection: that one it answers. */
+  /** Returns the Failure of a broken connection. @throws all other Failures */
   async #send(request: HttpRequest, url: URL, lane: Lane, deadline: Deadline): Promise<HttpAnswer | Failure> {
     const limitMs = Math.min(this.#attemptMs, deadline.remainingMs());
     const limit = new TimeLimit(limitMs, this.#clock, deadline.signal);
@@ -216,7 +216,7 @@ export class HttpClient {
     }
   }
 
-  /** An error may come from a proxy, an answer with an age from a cache: these show other clocks, or other times. */
+  /** Skips errors, which may come from a proxy with another clock, and answers of a cache, whose time is over. */
   #noteClock({ origin }: URL, { status, headers }: WireAnswer, sentMs: number): void {
     const date = oneHeader(headers['date']);
     if (date === undefined || headers['age'] !== undefined || status < 200 || status > 299) return;
@@ -252,7 +252,7 @@ export class HttpClient {
         ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
         : directWire(url.origin, options);
     const wire = wireTo ? Promise.resolve(wireTo(url.origin)) : ofNetwork();
-    // Each sender handles the rejection; `close` must not.
+    // Each sender reports the rejection. This handler keeps Node from ending the process when no sender waits yet.
     wire.catch(() => undefined);
     const route = { host: url.host, proxy: proxy?.host, caFrom };
     const lane = { wire, turns: new ConnectionTurns(connections), route };

@@ -63,10 +63,10 @@ export function openClusterSecrets(client: KubeClient, deadline: Deadline) {
   };
 
   return {
-    /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
+    /** Returns a Secret that must be there. @throws Failure exit 1 for any other answer */
     read: async (namespace: string, name: string): Promise<SecretKeys> =>
       keysIn(await answerOf({ namespace, name }), { namespace, name }),
-    /** Key `url` alone. Undefined: no such key or Secret, or no right to read it. @throws Failure exit 1 */
+    /** Returns key `url` only. Undefined: no such key or Secret, or no right to read it. @throws Failure exit 1 */
     readUrl: async (namespace: string, name: string): Promise<string | undefined> => {
       const answer = await answerOf({ namespace, name });
       return answer.status === 403 || answer.status === 404 ? undefined : keysIn(answer, { namespace, name })('url');
@@ -108,7 +108,7 @@ export async function fillSecret(
   throw failureOf(client.request(question), answer, place, remediesOfFilling(place));
 }
 
-/** Creates the Secret of one runner, owned by its Job. `there`: it exists. No `file`: a dry run. @throws Failure */
+/** Creates the Secret of one runner, owned by its Job. @param file undefined: a dry run @throws Failure */
 export async function createCredentials(
   client: KubeApi,
   { group, name, namespace, uid }: SecretPlace & Readonly<Record<'group' | 'uid', string>>,

@@ -28,7 +28,7 @@ const Status = z.object({
 
 /** A certificate chain has some KiB. */
 const LONGEST_ANSWER = 1_048_576;
-/** Characters of what a program says that are repeated. */
+/** Most characters of a program's stderr that a message repeats. */
 const LONGEST_WORDS = 500;
 
 type Answer = Login & { readonly untilMs: number };

@@ -86,8 +86,8 @@ export class KubeClient {
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
     const requestAbort = new AbortController();
-    // Ends the connection until there is an answer: undici's `destroy` would wait for it. After that the end of the request ends it. The
-    // signal must not reach the socket then: Node 20 aborts if TLS is paused at that moment ("onread->IsFunction()").
+    // Ends a connection that has no answer yet: undici's `destroy` would wait for one. With an answer, ending the request
+    // is enough. Then this signal must not reach the socket: Node 20 aborts if TLS is paused ("onread->IsFunction()").
     const connectAbort = new AbortController();
     let isAnswered = false;
     const stop = (): void => {

@@ -86,10 +86,10 @@ export function startsElsewhere(manager: string, hasPod: boolean): PodTrouble {
   return troubleOf(STARTS_ELSEWHERE, `${message} (${manager})`);
 }
 
-/** `stillSinceMs`: Kubernetes names no fault. */
+/** `stillSinceMs`: since when nothing has happened. Present if Kubernetes names no fault. */
 type Pending = Pick<LiveJob, 'trouble' | 'stillSinceMs'>;
 
-/** Returns why a pending pod waits. Without trouble: nobody knows whether the pod has a node. */
+/** Returns why a pending pod waits. No `trouble`: Kubernetes shows neither a node nor a fault yet. */
 export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
@@ -121,7 +121,7 @@ function troubleOfStuck(pod: KubePod, { name, state, lastState }: ContainerStatu
   return { ...troubleOf(word, message && pullText(message)), ofNode: true, ...nodeOf([pod]) };
 }
 
-/** Returns how a container was OOM-killed that was started again, and is so with the same limit. */
+/** Returns how a container was OOM-killed before its restart. It runs again with the same limit. */
 export function outOfMemory({ status }: KubePod): PodTrouble | undefined {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const killed = containers.find(({ lastState }) => lastState?.terminated?.reason === 'OOMKilled');
@@ -402,7 +402,7 @@ export function endToldBy(pod: KubePod): EndToldBy | undefined {
   if (runner?.terminated) return 'kubelet';
   const phase = pod.status?.phase;
   if (phase !== 'Succeeded' && phase !== 'Failed') return undefined;
-  // The node controller and the pod garbage collector leave what the kubelet has told last.
+  // The node controller and the pod garbage collector do not change the kubelet's last report.
   return runner?.running || conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByPodGC' ? 'others' : 'kubelet';
 }
 

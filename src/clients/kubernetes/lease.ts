@@ -1,6 +1,6 @@
 /**
- * Leader election by a Lease, with the rules and times of client-go: the holder renews. Who has seen no renewal for the
- * lease's duration takes over. An update carries the resourceVersion, so only one wins.
+ * Leader election by a Lease, with the rules and times of client-go: the holder renews. Another replica takes over
+ * when it has seen no renewal for the lease's duration. An update carries the resourceVersion, so only one wins.
  */
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
@@ -20,7 +20,7 @@ interface LeaseOptions {
   readonly times?: LeaseTimes;
 }
 
-/** A holder that could not renew gives up before another may take over. A Lease has whole seconds. */
+/** A holder that cannot renew gives up before another may take over. A Lease stores whole seconds. */
 const CLIENT_GO = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 export type LeaseTimes = Readonly<typeof CLIENT_GO>;
 /** Time limit for giving the Lease back, ms. If it is not given back, other replicas wait 15 s. */
@@ -43,7 +43,7 @@ type LeaseObject = z.infer<typeof LeaseObject>;
 
 type LeaseSpec = NonNullable<LeaseObject['spec']>;
 
-/** The Lease as it was last read, and since when this process has seen it so: clocks of other machines prove nothing. */
+/** The Lease as last read, and since when this process has seen it unchanged. Other machines' clocks are not trusted. */
 interface LeaseSeen {
   readonly lease: LeaseObject;
   readonly sinceMs: number;
@@ -163,7 +163,7 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
     return false;
   };
 
-  /** Reads first: a renewal that was under way may have been the last word. */
+  /** Reads the Lease first: a renewal under way may have changed it, or another replica may hold it. */
   const giveBack = async (): Promise<void> => {
     const deadline = new Deadline(GIVE_BACK_MS, clock);
     const lease = await requests.read(deadline);
@@ -180,7 +180,7 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
     const work = lead(leading.signal).finally(stop);
     // The work is awaited below; until then its rejection must not count as unhandled.
     work.catch(() => undefined);
-    // A request that is under way then may end too late.
+    // Stops on a timer: a renewal under way may end after another replica may take over.
     const stopInTime = () => clock.after(writtenMs + times.renewDeadlineMs - clock.steadyMs(), stop);
     let takeBack = stopInTime();
     try {

@@ -18,7 +18,7 @@ export async function observeCluster(...where: Parameters<typeof observeRunners>
   return (await observeRunners(...where)).jobs;
 }
 
-/** The same, with the pods that may still work. @throws Failure exit 1 */
+/** Returns the Jobs as `observeCluster`, and the pods that may still work. @throws Failure exit 1 */
 export async function observeRunners(namespaces: readonly string[], config: ClusterConfig, options: ClusterOptions) {
   const seen = await inNamespaces(namespaces, config, options, async (...of) => [await observeNamespace(...of)]);
   return { jobs: seen.flatMap(({ jobs }) => jobs), pods: countAlive(seen.flatMap(({ pods }) => pods)) };

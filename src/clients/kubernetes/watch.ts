@@ -32,16 +32,16 @@ interface WatchListeners<T> {
 
 /** Time limit of a list with all its pages, ms. Then the list is tried again after a pause. */
 const LIST_MS = 30_000;
-/** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
+/** How long the server is asked to keep a watch. We then start another one, which spreads the load over servers. */
 const WATCH_SECONDS = 290;
 /** Longest silence of a watch, ms. A quiet cluster sends no bookmarks (1.34): only a new watch tells it from a dead one. */
 const IDLE_MS = 150_000;
 /** Pause after the first failure of a watch, ms. It is doubled with each further failure. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** A watch that lasted this long was a good one, however it ended. */
+/** A watch that lasts this long resets the pause, however it ends. */
 const GOOD_WATCH_MS = 5_000;
-/** A server that never stops to talk must leave time for others: after so many events the event loop turns. */
+/** Events handled in a row. Then other work gets its turn, even if the server sends without a pause. */
 const EVENTS_PER_TURN = 100;
 
 const Event = z.object({

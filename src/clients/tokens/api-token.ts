@@ -1,7 +1,7 @@
 /**
  * Finds the API token of a RunnerGroup and the one server it may be sent to.
  *
- * Who made the Secret binds the token to its Gitea (scheme, host, port and path), and the RunnerGroup never does. So an
+ * The maker of the Secret binds the token to its Gitea (scheme, host, port and path). A RunnerGroup never does. So an
  * author of the repository who changes `gitea.url` cannot have it sent elsewhere. Names of Secrets and keys are checked
  * again, because they become a path.
  */
@@ -77,7 +77,7 @@ export async function findToken(group: TokenOwner, sources: TokenSources): Promi
   const origin = { what: `key ${group.authToken.key} of ${called}`, source };
   const urlInSecret = url || undefined;
   const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
-  // If both exist, both hold: neither may loosen the other.
+  // If both exist, the token must fit both: neither may loosen the other.
   if (urlInSecret !== undefined && byPolicy !== undefined)
     bind(token, bindingOf(byPolicy, POLICY, group), origin, group, sources);
   const urlSource = urlInSecret === undefined && byPolicy ? POLICY : `key url of ${called}`;

@@ -162,9 +162,9 @@ function isOwnSpace({ value, ours }: Found): boolean {
 export function reservedFields(ours: Mapping, template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
   const hits = RESERVED_FIELDS.flatMap((field) =>
     findPlaces(field.path, ours, template)
-      // A null that our pod does not have takes nothing away.
+      // A null for a field that our pod lacks changes nothing.
       .filter((found) => !isSame(found.value, found.ours) && !field.unless?.(found))
-      // An element of a list is known by its name, not by its number.
+      // A message names an element by its name, not by its index.
       .map(({ path, value }) => {
         const name = typeof path.at(-1) === 'number' ? `${stringOf(value, 'name')} ` : '';
         return { path, message: `${name}is reserved: ${field.reason}; ${field.instead}` };

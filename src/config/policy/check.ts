@@ -1,6 +1,6 @@
 /**
  * Applies the policy to the RunnerGroups of a run; each is denied as a whole, and no other with it (docs/adr/0081).
- * Entry of lib/policy.cjs. It throws nothing: a `Failure` of that file would be none to the rest of the program.
+ * Entry of lib/policy.cjs. It throws nothing: other bundles would not recognize the class `Failure` of this bundle.
  */
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { pathText } from '../runnergroup/paths.ts';
@@ -53,7 +53,7 @@ const ASKER_RULES = [
 ] as const;
 type AskerRule = (typeof ASKER_RULES)[number];
 
-/** Rules of the policy that are skipped: nobody tells what they need, and nobody of Argo CD asks. */
+/** Returns the rules that are skipped because a person asks, who does not tell what Argo CD tells. */
 export function skippedRules(policy: Policy, asker: Asker): readonly RuleName[] {
   const levels = allLevels(policy);
   const skipped = ASKER_RULES.filter(
@@ -96,13 +96,13 @@ export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
   });
 }
 
-/** Returns a finding with its place in the size. Faults of a size's podTemplate or resources are shown there. */
+/** Returns a finding with its path in the RunnerGroup: a size's podTemplate or resources stand below the size. */
 function placedInSize(group: RunnerGroup, { path, ...findingFields }: Finding): Finding {
   const inSize = (_: string, field: string) => pathText(writtenPath(group, ['spec', field]));
   return { path: path.replace(/^spec\.(podTemplate|resources)/, inSize), ...findingFields };
 }
 
-/** A finding, with the exception that concerns it in its message. `excepted`: it is not told. */
+/** A finding with its outcome. Its message names an exception for it. `excepted`: it is not shown. */
 interface Judged extends Denial {
   readonly outcome: 'denied' | 'warned' | 'excepted';
 }
@@ -141,11 +141,11 @@ function settle(
   return judged(reach !== 'closed' && nearest === 'warn' ? 'warned' : 'denied', note);
 }
 
-/** Stands for each finding of a rule: what becomes of it does not depend on its words. */
+/** Stands for any finding of a rule: the outcome does not depend on its message. */
 const ANY: Finding = { path: '', message: '' };
 
 /**
- * Judges the sums of the groups' caps, so that the planner need not. The limit of an entry holds for each namespace.
+ * Judges the sums of the groups' caps, so the planner does not have to. The limit of an entry holds for each namespace.
  * Groups that only get warnings do not deny others, and groups with an exception do not count.
  */
 function judgeCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker): readonly Judged[] {

@@ -2,7 +2,7 @@
 import { normalBase } from '../../shared/url.ts';
 import { LONGEST_IMAGE } from '../runnergroup/words.ts';
 
-/** True if the whole text fits: `*` is all but a slash, `**` all. No regular expression: no text may take long. */
+/** True if the whole text fits: `*` is any text without a slash, `**` any text. A regular expression could take very long. */
 export function matchesGlob(pattern: string, text: string): boolean {
   // Positions in the text up to which the pattern matches so far.
   let ends: ReadonlySet<number> = new Set([0]);
@@ -33,7 +33,7 @@ export function matchesAny(patterns: readonly string[], text: string): boolean {
 
 type ImageReference = NonNullable<ReturnType<typeof parseImage>>;
 
-/** A reference or a pattern in four parts. */
+/** An image reference or a pattern: registry, repository, tag, digest. */
 const PARTS = /^([^/]+)\/([^:@]+)(?::([^@]+))?(?:@(.+))?$/;
 const REGISTRY = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*(?::[0-9]{1,5})?$/;
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/;
@@ -44,7 +44,7 @@ const DOCKER_HUB = 'docker.io';
 
 /**
  * Parses the name of an image. Its registry is in lower case, with the port if one is written. Undefined: no runtime
- * pulls it, or one could read it otherwise than we do.
+ * pulls it, or a runtime may read it in another way.
  */
 export function parseImage(text: string) {
   if (text.length > LONGEST_IMAGE) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Refuses without any policy what the owner of the cluster decides, and not who commits here:
+ * Refuses without any policy what the owner of the cluster decides, and not the authors of this repository:
  * - a group outside the destination namespace of its Application: it would use another team's Secrets and rights;
  * - a document that would start other pods (docs/adr/0024);
  * - a pod with a service account (an identity in the cluster), a priority class (it pushes others off their node) or
@@ -27,7 +27,7 @@ export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
 /** Characters at which YAML readers disagree: line breaks of YAML 1.1, `---` before odd spaces, a byte order mark. */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
-/** Returns the documents that are not passed on, with the kind that is the reason. Absent: a part is hidden. */
+/** Returns the documents that are not passed on. `workload`: the kind that starts pods. Absent: a part is hidden. */
 export function refusedDocuments(documents: readonly PassThrough[]) {
   return documents.flatMap(({ place, text, objects }): readonly { place: FilePlace; workload?: string }[] => {
     if (HIDING.test(text)) return [{ place }];
@@ -37,8 +37,8 @@ export function refusedDocuments(documents: readonly PassThrough[]) {
 }
 
 /**
- * Returns the printed documents, and a warning if some are left out. One that would start pods is replaced by the names
- * of its objects, which Argo CD then neither makes nor changes nor prunes (docs/adr/0020).
+ * Returns the printed documents, and a warning if some are left out. Of one that would start pods,
+ * only the names of its objects are printed: Argo CD then does not create, change or prune them (docs/adr/0020).
  * @throws Failure exit 3: the content of a document is not clear
  */
 export function withoutWorkloads(documents: readonly PassThrough[]) {

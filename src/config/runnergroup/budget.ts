@@ -11,7 +11,7 @@ export const MOST_FILES = 5_000;
 export const MOST_BYTES = 4 * 1024 * 1024;
 /** Documents of all files together, RunnerGroups and others. */
 export const MOST_DOCUMENTS = 3_000;
-/** Words and signs of a document in memory, 1.1 KB each. Bytes cannot bound them: in `[{},{},…]` each byte is one. */
+/** Most words and signs of a document, 1.1 KB of memory each. Bytes do not bound them: in `[{},{},…]` each byte is one. */
 export const MOST_DOCUMENT_WORDS = 80_000;
 const WORD_CHARACTERS = 16;
 /** Words of all documents: some seconds of CPU. RunnerGroups in plain YAML (plain-yaml.ts) do not count. */

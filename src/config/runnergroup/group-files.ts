@@ -43,7 +43,7 @@ const newSearch = (options: Where) => ({
   entries: 0,
 });
 
-/** Thrown inside of this file only: too much was found, so the search ends. */
+/** Thrown inside this file only, to end the search: too much was found. */
 class Excess extends Error {
   readonly problem: Problem;
 

@@ -13,7 +13,7 @@ import type { FilePlace, SourceFile } from './runner-group.ts';
 
 export type PlainDocument = Pick<SourceDocument, 'place' | 'value' | 'placeOf'>;
 
-/** Longer files are left to the package, which has the limits. */
+/** Most characters. The package `yaml`, which has limits, reads longer files. */
 const MOST_CHARACTERS = 32_768;
 const DEEPEST = 20;
 /** ASCII that can be seen, and ends of lines: no tabs, nothing that a YAML reader would look at twice. */
@@ -28,10 +28,10 @@ interface YamlLine {
   readonly number: number;
 }
 
-/** Thrown inside of this file only: the text is left to the package. */
+/** Thrown inside this file only. The package `yaml` then reads the text. */
 class NotPlain extends Error {}
 
-/** Returns all documents of a file. Undefined: the package must read it. */
+/** Returns all documents of a file. Undefined: the package `yaml` must read it. */
 export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocument[] | undefined {
   if (text.length > MOST_CHARACTERS || !ORDINARY.test(text)) return undefined;
   try {

@@ -59,7 +59,7 @@ export interface ReadResult {
   /** Problems of files that hold RunnerGroups alone, if it is not known how many and which. Only with `isolate`. */
   readonly hidden: readonly Problem[];
   readonly files: number;
-  /** Files that hold no manifests, and documents that are none (`file:line`). Each caller has to print their names. */
+  /** Files that hold no manifests, and documents that are no manifests (`file:line`). Each caller must print their names. */
   readonly skipped: readonly string[];
   /** Files with groups, by name. Later findings about a group get their place from them (placed.ts). */
   readonly sources: ReadonlyMap<string, SourceFile>;
@@ -110,7 +110,7 @@ function resultOf(
   return { ...isolated, hidden, others, files: files.length, skipped, sources };
 }
 
-/** Moves groups of one name, and those of a file that could not be read to its end, to the broken ones. */
+/** Marks groups as broken if two have one name, or if their file could not be read to its end. */
 function isolate(
   groups: readonly RunnerGroup[],
   broken: readonly BrokenGroup[],
@@ -127,10 +127,10 @@ function isolate(
   return { groups: groups.filter((group) => !byName.has(keyText(group))), broken: merged };
 }
 
-/** `kind: RunnerGroup` in a text that cannot be read. Of an apiVersion, its API group. */
+/** Finds `kind: X`, `namespace: X` and the API group of `apiVersion: X/v1` in a text that cannot be parsed. */
 const NAMED = /\b(kind|apiVersion|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',}/]*)/g;
 
-/** True for a text that names only RunnerGroups of this namespace: no other object can go missing, and be pruned. */
+/** True if the text names only RunnerGroups of this namespace. Then no other object can go missing and be pruned. */
 function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespace }: ReadOptions): boolean {
   const meant = new Map(Object.entries({ kind: KIND, apiVersion: API_GROUP, namespace: defaultNamespace }));
   const matches = [...text.matchAll(NAMED)];
@@ -138,14 +138,14 @@ function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespac
   return isMeant && (!isTextFaulty || matches.some(([, field]) => field === 'kind'));
 }
 
-/** Characters. RunnerGroups of so many are read quickly and take some MB. */
+/** Characters from which on memory is saved. Shorter input is read quickly and takes some MB. */
 const LARGE_INPUT = 65_536;
 
 /** V8 keeps garbage up to some 200 MB, and many processes of the sidecar share one limit. Both flags halve the peak. */
 function saveMemory(): void {
   // Not imported: loading node:v8 takes 1 ms of a start.
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-  // The room for young objects stays as large as it is now, and the old ones are collected each time they have grown by a fifth.
+  // The space for young objects does not grow. Old objects are collected each time they have grown by a fifth.
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=20');
 }
@@ -157,7 +157,7 @@ class GroupReader {
   readonly broken: BrokenGroup[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
-  /** Broken groups, reduced to their pods: the pods are judged all the same. */
+  /** The pods of broken groups, which are judged all the same. */
   readonly pods: RunnerGroup[] = [];
   /** RunnerGroups with problems that are not in `broken`. */
   faulty = 0;

@@ -129,7 +129,7 @@ function forbiddenMetadata(value: unknown): readonly FieldProblem[] {
 
 type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;
 
-/** The fields of the spec that are good by themselves, also when others are not. */
+/** Returns the fields of the spec that have no problem of their own, even if others have one. */
 function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem[]): Draft {
   const unclear = (...path: Path) => {
     const full = ['spec', ...path];
