@@ -7,6 +7,7 @@ import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
 import { AS_KUBECTL, readAll } from '../../config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { pathText, valueAt } from '../../config/runnergroup/paths.ts';
+import type { SourceFile } from '../../config/runnergroup/runner-group.ts';
 import { dnsLabelOf } from '../../config/runnergroup/words.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
 import { faultsOfPods } from '../../plan/own-pod.ts';
@@ -116,25 +117,31 @@ function read(file: string, io: Io): readonly unknown[] {
       throw new Error(`it is a folder of kustomize: kustomize build ${file} | gitea-runners import -`);
     const bytes = readFileSync(path);
     if (bytes.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
-    const text = bytes.toString('utf8');
-    if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
-    const [, other] = OTHER_FORMS.find(([form]) => form.test(text)) ?? [];
-    return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
-      const [error] = document.errors;
-      const object: unknown = error ? undefined : document.toJS({ maxAliasCount: 100 });
-      if (other !== undefined && typeof object !== 'object') throw new Error(other);
-      // `validate` may have a better message and place for this error.
-      const problem =
-        error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
-      if (error) throw new Error(problem ? `line ${problem.place.line} ${problem.message}` : error.message);
-      const data = fromRunnerFile(object) && { [KIND_OF_PLAIN_CONFIG]: JSON.stringify(object) };
-      if (data) return [{ kind: KIND_OF_PLAIN_CONFIG, metadata: { name: basename(file) }, data }];
-      return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
-    });
+    return objectsIn({ name: file, text: bytes.toString('utf8') });
   } catch (error) {
     const why = WORDS.get(systemCode(error)) ?? (error instanceof Error ? error.message : 'it cannot be read');
     throw new Failure('GR-IMPORT-01', 2, `import ${file}: ${printable(why)}.`);
   }
+}
+
+/** @throws Error with a message for the user */
+function objectsIn(source: SourceFile): readonly unknown[] {
+  const { name: file, text } = source;
+  if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
+  const [, otherForm] = OTHER_FORMS.find(([form]) => form.test(text)) ?? [];
+  return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
+    const [error] = document.errors;
+    const object: unknown = error ? undefined : document.toJS({ maxAliasCount: 100 });
+    if (otherForm !== undefined && typeof object !== 'object') throw new Error(otherForm);
+    if (error) {
+      // `validate` may have a better message and place for this error.
+      const [problem] = readAll(source).flatMap((each) => ('problem' in each ? each.problem : []));
+      throw new Error(problem ? `line ${problem.place.line} ${problem.message}` : error.message);
+    }
+    const data = fromRunnerFile(object) && { [KIND_OF_PLAIN_CONFIG]: JSON.stringify(object) };
+    if (data) return [{ kind: KIND_OF_PLAIN_CONFIG, metadata: { name: basename(file) }, data }];
+    return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
+  });
 }
 
 /** Returns the objects of a runner of which only the config.yaml is known, e.g. on a machine of its own. */

@@ -77,13 +77,7 @@ export async function fittingTemplate(
     const ofPods = faultsOfPods(read.group)
       .filter(({ path }) => path[1] === 'podTemplate')
       .map((each) => ({ ...each, path: each.path.slice(2) }));
-    const ofTokens = asksOf(template)
-      .filter(({ kind, value }) => kind === 'secret' && tokenSecrets.includes(value))
-      .map(({ path }) => ({
-        path,
-        message: 'names a Secret with a token of the old runner, which CI jobs could read',
-      }));
-    const faults = [...plainSecrets(template), ...ofTokens, ...ofPods];
+    const faults = [...plainSecrets(template), ...oldTokensIn(template, tokenSecrets), ...ofPods];
     const fault = faults.findLast(({ path }) => path.length > 0);
     const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template, mountsOfSharedVolumes);
     notes.push(...lost);
@@ -94,6 +88,12 @@ export async function fittingTemplate(
     break;
   }
   return { podTemplate: template, notes };
+}
+
+function oldTokensIn(template: Mapping, tokenSecrets: readonly string[]) {
+  const asks = asksOf(template).filter(({ kind, value }) => kind === 'secret' && tokenSecrets.includes(value));
+  const message = 'names a Secret with a token of the old runner, which CI jobs could read';
+  return asks.map(({ path }) => ({ path, message }));
 }
 
 function mountsOf(template: Mapping) {

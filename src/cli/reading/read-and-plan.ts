@@ -1,7 +1,9 @@
 /** Reads the RunnerGroups of files, and plans them. */
+import type { Refusals } from '../../config/policy/denial.ts';
 import { PASS_WORKLOADS, withoutWorkloads } from '../../config/policy/without-policy.ts';
 import { type BrokenGroup, problemText } from '../../config/runnergroup/broken.ts';
 import type { ReadResult } from '../../config/runnergroup/read.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withImages } from '../../config/runnergroup/to-runner-group.ts';
 import { podsOf } from '../../plan/group-pods.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
@@ -46,13 +48,7 @@ export async function readAndPlan(
   const refusals = await refusalsOf(settings.policy, read.groups, io);
   const allowed = read.groups.filter((group) => !refusals.byGroup.has(group));
   if (refusals.whole && allowed.length === 0) throw refusals.whole;
-  const namespaces = new Set(allowed.map(({ namespace }) => namespace));
-  const denied = [...refusals.byGroup].map(([group, failure]): BrokenGroup => {
-    const { namespace, name, place } = group;
-    // The group's own spec is printed only in a namespace where the policy allows another group.
-    return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };
-  });
-  const broken = [...read.broken, ...denied];
+  const broken = [...read.broken, ...deniedOf(refusals.byGroup, allowed)];
   // Unreadable text may hold groups of any namespace that the Application may use.
   const isOpen =
     !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
@@ -71,4 +67,13 @@ export async function readAndPlan(
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
   if (isolate && planned.seen?.evidence.cluster.is !== 'seen') refuseUnseen(read.groups);
   return { read, others: passedOn.printed, ...planned };
+}
+
+function deniedOf(refusals: Refusals['byGroup'], allowed: readonly RunnerGroup[]): readonly BrokenGroup[] {
+  const namespaces = new Set(allowed.map(({ namespace }) => namespace));
+  return [...refusals].map(([group, failure]) => {
+    const { namespace, name, place } = group;
+    // The group's own spec is printed only in a namespace where the policy allows another group.
+    return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };
+  });
 }

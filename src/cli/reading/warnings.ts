@@ -154,14 +154,15 @@ interface Overlap {
 /** Finds for each active group the first one before it with the same Gitea, a common scope and a common label. */
 function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {
   const overlaps = new Map<RunnerGroup, Overlap>();
-  const listOf = memo((_: string): RunnerGroup[] => []);
+  /** The groups so far, by Gitea, and by Gitea and owner. */
+  const earlierOf = memo((_: string): RunnerGroup[] => []);
   for (const group of groups.filter(({ suspend }) => !suspend)) {
     const { giteaUrl } = group;
     // The owner is in lower case, as Gitea compares names. `*`: all owners.
     const owner = ownerOf(coverOf(group.scope) ?? '*');
-    const all = listOf(giteaUrl);
-    const ofOwner = listOf(`${giteaUrl} ${owner}`);
-    const overlap = firstOverlap(group, owner === '*' ? all : [...ofOwner, ...listOf(`${giteaUrl} *`)]);
+    const all = earlierOf(giteaUrl);
+    const ofOwner = earlierOf(`${giteaUrl} ${owner}`);
+    const overlap = firstOverlap(group, owner === '*' ? all : [...ofOwner, ...earlierOf(`${giteaUrl} *`)]);
     if (overlap) overlaps.set(group, overlap);
     all.push(group);
     ofOwner.push(group);
@@ -174,7 +175,8 @@ function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): O
   for (const other of candidates) {
     // All candidates have the same owner, or a global scope. Two groups of one name are an error already.
     const areRepos = scope.kind === 'repo' && other.scope.kind === 'repo';
-    if (isSame(other, group) || (areRepos && !hasJobsOf(other.scope, `${scope.owner}/${scope.repo}`))) continue;
+    const areOtherRepos = areRepos && !hasJobsOf(other.scope, `${scope.owner}/${scope.repo}`);
+    if (isSame(other, group) || areOtherRepos) continue;
     const names = new Set(other.labels.map(({ name }) => name));
     const labels = group.labels.flatMap(({ name }) => (names.has(name) ? [name] : []));
     if (labels.length > 0) return { other, labels };
