@@ -158,9 +158,9 @@ async function runOf(runReference: RunWanted, planned: ExplainedPlan): Promise<R
   throw new Failure('GR-EXPLAIN-03', 2, `explain ${repository}#${number}: it is ${now} in Gitea now: ${ask}.`);
 }
 
-/** Time between two looks of `--watch`, ms: as often as `serve` looks at most. */
+/** Time between two looks of `--watch`, ms: the shortest that `serve` takes, too. */
 const EVERY_MS = 5_000;
-/** Cursor to the top left, and nothing below it. The lines above, which the terminal keeps, stay. */
+/** Moves the cursor to the top left and clears the screen. The terminal keeps the lines that were scrolled away. */
 const CLEAR = '\x1b[H\x1b[2J';
 
 /** Prints what `show` returns, again and again until Ctrl-C. A later error is shown in its place. @returns 130 */

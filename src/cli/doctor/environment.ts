@@ -18,7 +18,7 @@ const SHARED = [...PLANNING.map(variableOf), TRACKING_SETTING, `${PREFIX}INSTANC
 
 type Variables = ReadonlyMap<string, string | undefined>;
 
-/** Our two containers. Undefined: not read, or not there. */
+/** Our two containers. Undefined: not readable, or missing. */
 export function containersOf({ repoServer, serve }: Pick<Installation, 'repoServer' | 'serve'>) {
   const of = (read: Installation['serve']) => ('value' in read ? read.value.spec.template.spec.containers : []);
   return { sidecar: of(repoServer).find(({ name }) => name === NAME), serve: of(serve)[0] };

@@ -27,7 +27,7 @@ export interface ScopeSeen {
   readonly groups: readonly RunnerGroup[];
   /** Digits of `/version`; absent: it was not told. */
   readonly version?: string;
-  /** Look at the scope. Runners are always read: that shows whether the token's user may see them. */
+  /** The look at the scope. It always reads runners: this shows whether the token's user may see them. */
   readonly look: Look | Failure;
   /** Absent: not asked, since the look failed or Gitea has no such list for this token. */
   readonly hooks?: readonly Hook[] | Failure;

@@ -170,7 +170,7 @@ export function serveIsDown({ serve: read }: Pick<Reads, 'serve'>): boolean {
 
 type Deed = ReturnType<typeof deedsOf>[number];
 
-/** Deeds that no part may do: only Argo CD makes and deletes Jobs, and no part lists Secrets. */
+/** Rights that no part may have: only Argo CD creates and deletes Jobs, and no part lists Secrets. */
 const FORBIDDEN: readonly Deed[] = [
   { verb: 'create', group: 'batch', resource: 'jobs' },
   { verb: 'delete', group: 'batch', resource: 'jobs' },

@@ -135,19 +135,19 @@ const isSelected = ({ matchLabels, matchExpressions }: Selector, labels: Readonl
   Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
   matchExpressions.every((each) => matchesExpression(each, labels));
 
-/** The name of a port may stand for any. */
+/** True if the rule opens a port that fits. A named port may be any port. */
 function opens(ports: EgressRule['ports'], wanted: string, fits: (port: number, endPort: number) => boolean): boolean {
   const isOpen = ({ protocol, port, endPort = Number(port) }: EgressRule['ports'][number]) =>
     protocol === wanted && (typeof port !== 'number' || fits(port, endPort));
   return ports.length === 0 || ports.some(isOpen);
 }
 
-/** On its way to pods a Service becomes their port. Port 53 is not Gitea's. */
+/** True if the rule may lead to Gitea. Inside the cluster its pods' port is not known: any port but 53 may be theirs. */
 function mayLeadTo({ ports, to }: EgressRule, host: string, port: number): boolean {
   const isInside = !host.includes('.') || /\.svc(?:\.|$)/.test(host);
   const isOutward = to.length === 0 || to.some(({ ipBlock }) => ipBlock);
   if (isOutward && !isInside && opens(ports, 'TCP', (first, last) => first <= port && port <= last)) return true;
-  // A selector of pods alone means those of the runners' own namespace.
+  // A rule with a podSelector alone leads only to pods of the runners' own namespace.
   const isToPods = (isOutward && isInside) || to.some(({ namespaceSelector }) => namespaceSelector);
   return isToPods && opens(ports, 'TCP', (first, last) => first !== 53 || last > 53);
 }
@@ -160,11 +160,11 @@ function pullSecrets(group: RunnerGroup, _: NamespaceReads, { secrets, serviceAc
   const { serviceAccountName: name, imagePullSecrets: own } = podOf(group);
   const read = serviceAccounts.get(keyText({ namespace, name }));
   const isTold = tried.get(group)?.every((each) => 'value' in each) ?? false;
-  // The API server tells of a missing one.
+  // The dry run of a pod has already told that the ServiceAccount is missing.
   if (!read || ('unread' in read && read.isMissing && isTold)) return [];
   const account = fixes.readAs(`ServiceAccount ${name}`, read);
   return judgeRead(account, 'Make it, or correct spec.podTemplate', ({ imagePullSecrets }) =>
-    // Those of the ServiceAccount count only for a pod that names none.
+    // Kubernetes uses the imagePullSecrets of the ServiceAccount only for a pod that names none.
     (own.length > 0 ? own : imagePullSecrets).flatMap((each) => {
       const secret = secrets.get(keyText({ namespace, name: each.name }));
       const text = `Secret ${each.name} of imagePullSecrets`;

@@ -1,4 +1,4 @@
-/** Names of repositories in RunnerGroups that are from before a rename in Gitea. */
+/** Finds repositories in RunnerGroups that have been renamed in Gitea. */
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
 import { nameOfRepositoryNow } from '../../clients/gitea/runs.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';

@@ -137,7 +137,7 @@ export function currentNameOf(path: string, scopes: readonly Scope[]): string {
   return names[0] ?? path;
 }
 
-/** Replaces a former name of a repository by Gitea's current name. */
+/** Replaces a former name of a repository with Gitea's current name. */
 export function withCurrentName(reference: What, scopes: readonly Scope[]): What {
   if (reference.is === 'run') return { ...reference, repository: currentNameOf(reference.repository, scopes) };
   return reference.is === 'page'

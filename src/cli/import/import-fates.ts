@@ -5,7 +5,7 @@ import { lostNote } from './import-template.ts';
 
 const MEANS_NOTHING = 'it means nothing here';
 
-/** Fields that need no place here: other code reads them, or, after `~`, they mean nothing. `PATH=VALUE`: only this value. */
+/** Fields that need no note: other code reads them. After `~`: they mean nothing here. `PATH=VALUE`: only with this value. */
 const WITHOUT_PLACE = [
   '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
   'metadata.{name,namespace,uid,resourceVersion,generation,creationTimestamp,managedFields,selfLink,labels,ownerReferences}',

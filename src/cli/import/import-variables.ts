@@ -172,7 +172,7 @@ function guessedToken(containers: readonly OldContainer[], variableName: string,
 /** True for a path in this folder, and for the folder itself. */
 const isIn = (path: string, folder: string) => !posix.relative(folder, path).startsWith('..');
 
-/** The old runner's config.yaml, and what Gitea has given it. `volumes` hold no more than these; `secret` ones hold its token. */
+/** Finds the old runner's config.yaml and registration. `volumes` hold only these two files. `secret`: volumes with its token. */
 export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects: readonly unknown[]) {
   const inVolumes = pod.volumes.flatMap((volume) =>
     sourcesOf(volume).map(({ kind, name, items = [] }) => {
@@ -199,7 +199,7 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
   const states = all.filter(({ state, names }) => state || names.some(isPlace));
   const alone = mounts.filter(({ mountPath, subPath }) => isPlace(mountPath) || isPlace(subPath));
   const secret = [...states.map(({ volume }) => volume), ...[...around(place), ...alone].map(({ name }) => name)];
-  // A folder that the pod fills itself has more.
+  // An emptyDir also holds files that the pod writes.
   const isFilled = (name: string) => pod.volumes.some((each) => each.name === name && each['emptyDir'] !== undefined);
   const unread = config?.volume ? [] : around(path).flatMap(({ name }) => (isFilled(name) ? [] : name));
   return {

@@ -99,7 +99,7 @@ export async function refusalsOf(policy: InstalledPolicy | undefined, groups: re
   return refusalsBy(policy.file, groups, denials);
 }
 
-/** Refuses denied groups, for a command that does nothing by halves. @throws Failure exit 3 with all denials */
+/** Refuses denied groups, for a command that does all or nothing. @throws Failure exit 3 with all denials */
 export async function refuseDenied(settings: Settings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
   const { whole } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
   if (whole) throw whole;

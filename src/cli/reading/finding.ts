@@ -31,7 +31,7 @@ export const good = (text: string): Judgement => ({ is: 'good', text });
 export const bad = (text: string, fix: string): Judgement => ({ is: 'bad', text, fix });
 export const unknown = (text: string, fix?: string): Judgement => ({ is: 'unknown', text, fix });
 
-/** Names the judgements of a check. One that has a name of its own keeps it. */
+/** Adds the name of the check to its judgements. A judgement with its own name keeps it. */
 export function withCheckName(check: string, judgements: Judgements): readonly DoctorFinding[] {
   return [judgements].flat().map((each) => ({ check, ...each }));
 }
@@ -42,7 +42,7 @@ export function judgeRead<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) 
   return read.isMissing ? bad(read.unread, fix) : unknown(read.unread);
 }
 
-/** Names the object beside the reason why it cannot be read. */
+/** Adds the name of the object to the reason why it cannot be read. */
 export function readAs<T>(what: string, read: SeenOrNot<T>): SeenOrNot<T> {
   return 'unread' in read ? { ...read, unread: `${what}: ${read.unread}` } : read;
 }

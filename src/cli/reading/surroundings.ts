@@ -133,7 +133,7 @@ export function whereText(
 ): string {
   const firstWord = (text: string): string => `${text.split(': ')[0]} (see below)`;
   const short = (text: string): string => (below.includes(text) ? firstWord(text) : text);
-  // `serve` guesses why the plan differs.
+  // Without the plugin the plan always differs. The reason that `serve` guesses for it is cut short.
   const pluginless = new Set<string | undefined>(applications.flatMap((each) => (each.pluginless ? each.name : [])));
   const nowMs = Date.parse(lookedAt);
   const account = context === undefined ? 'service account of this pod' : `context ${context}`;

@@ -134,7 +134,7 @@ export function readApplication(json: unknown) {
     ...(status?.operationState && { operation: toOperation(status.operationState) }),
     /** True if an operation is requested or runs. Until it ends, Argo CD refuses each sync (`SetAppOperation`). */
     isOperating: app.operation != null,
-    /** Start of the last comparison with git that was not given up: ms, by the controller's clock, in whole seconds. */
+    /** Start of the last completed comparison with git: ms, by the controller's clock, in whole seconds. */
     ...(reconciledAtMs != null && { reconciledAtMs }),
     /** True if a refresh is requested or runs (annotation `REFRESH`). Another request may be lost in it. */
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,

@@ -12,7 +12,7 @@ import { type GiteaAccess, readAs } from './api.ts';
 import { beginningOf, failureOfStatus, foreignToken } from './failures.ts';
 import { readShape } from './shapes.ts';
 
-/** A row in Gitea, and what shows that one is its runner: whoever has this gets its job. */
+/** A row in Gitea, with the secret of its runner: whoever has this secret gets its job. */
 export interface Registered {
   readonly id: number;
   readonly uuid: string;

@@ -58,7 +58,7 @@ export function podStep(pod: KubePod): PodStep {
 /** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
 const LONGEST_OF_KUBERNETES = 300;
 
-/** The kubelet's words for a container that it cannot start (1.37: images/types.go, sync_result.go, cri-api). */
+/** The kubelet's reasons for a container that it cannot start (1.37: images/types.go, sync_result.go, cri-api). */
 const CANNOT_START = wordSet(
   'ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName ImageInspectError RegistryUnavailable SignatureValidationFailed ' +
     'RROUnsupported CreateContainerConfigError PreCreateHookError CreateContainerError PreStartHookError RunContainerError PostStartHookError CrashLoopBackOff',
@@ -220,12 +220,12 @@ export function queueOf({ metadata }: KubeJob): string | undefined {
   return metadata.labels?.[QUEUE];
 }
 
-/** True for a Job that Kueue has started and stopped: its next pod would be a second runner of its name. */
+/** True if Kueue has stopped the Job (each change counts in `generation`): its next pod would be a second runner of its name. */
 export function wasStopped(job: KubeJob): boolean {
   return queueOf(job) !== undefined && (job.metadata.generation ?? 1) > (job.spec?.suspend ? 1 : 2);
 }
 
-/** Returns why the runner of an ended pod has not started. Undefined: it has, or nobody knows. */
+/** Returns why the runner of an ended pod has not started. Undefined: it has started, or Kubernetes does not tell. */
 export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined {
   const runner = pod && runnerState(pod);
   // A docker sidecar may end with any code after the runner has done its work.
@@ -353,7 +353,7 @@ export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | und
   if (job.metadata.deletionTimestamp != null) return undefined;
   if (pods.some((pod) => wasOnLostNode(pod) && !conditionMet(pod, 'Ready'))) return 'NodeLost';
   if (wasStopped(job) && pods.length === 0) return isManagedElsewhere(job) ? 'NodeLost' : 'Preempted';
-  // The pods of this Job are never seen here.
+  // The pods of such a Job are in another cluster.
   if (isManagedElsewhere(job)) return undefined;
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
   if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;

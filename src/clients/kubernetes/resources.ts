@@ -101,7 +101,7 @@ export const KubePod = z.object({
       schedulerName: z.string().nullish(),
       schedulingGates: z.array(z.object({ name: z.string() })).nullish(),
       initContainers: z.array(z.object({ name: z.string(), restartPolicy: z.string().nullish() })).nullish(),
-      /** Those that have a claim. */
+      /** Only volumes with a claim. */
       volumes: z
         .array(
           z.object({

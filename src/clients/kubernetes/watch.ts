@@ -67,7 +67,7 @@ export function watchOf<T extends Named>(
   let refused = false;
   let pauseMs = FIRST_PAUSE_MS;
 
-  /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
+  /** Runs until `signal` is aborted, even while the server does not answer. Never rejects. */
   const run = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       try {

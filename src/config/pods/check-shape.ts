@@ -70,7 +70,7 @@ function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: S
 /** Most fields of a struct that a message lists. */
 const MOST_SHOWN = 5;
 
-/** Returns the form of a struct: the fields that it must have, else its name, else all if they are few. */
+/** Describes the form of a struct: its required fields, else its field `name`, else all fields if they are few. */
 function structInstead(struct: string, path: FieldPath): string {
   const [fields, needed] = [[...fieldsOf(struct).keys()], requiredFields(struct)];
   const ofName = fields.filter((field) => field === 'name');

@@ -115,7 +115,7 @@ type Line = Readonly<Record<'number' | 'indent' | 'offset', number>>;
 /** Message for a Helm template: it is YAML only after rendering. */
 export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
 
-/** Puts the first error of a document into words, and returns where it really is. */
+/** Describes the first error of a document, and returns the place of its cause. */
 function inWords(error: yaml.YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
   if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };

@@ -83,7 +83,7 @@ class DocumentReader {
     else this.#takePending();
   }
 
-  /** Returns why the file is not read to its end. */
+  /** Reads the file piece by piece. Returns why it is not read to its end. */
   #readLexemes(): TextProblem | undefined {
     this.#lines.addNewLine(0);
     for (const lexeme of new yaml.Lexer().lex(this.#file.text)) {
@@ -99,7 +99,7 @@ class DocumentReader {
     return undefined;
   }
 
-  /** Returns why the file is not read on. */
+  /** Composes the documents that have ended. Returns why the file is not read any further. */
   #compose(tokens: Iterable<yaml.CST.Token>): TextProblem | undefined {
     for (const token of tokens) {
       const { offset } = token;
@@ -112,7 +112,7 @@ class DocumentReader {
         this.#pending = token;
         this.#wordCount = 0;
       }
-      // The composer yields nothing here: the last document was already taken.
+      // This loop only feeds the composer. It yields nothing: the last document was already taken.
       for (const _ of this.#composer.next(token));
     }
     return undefined;

@@ -1,4 +1,4 @@
-/** Kinds of fields that the schema uses more than once, or that take many lines. */
+/** Schemas of fields that occur more than once, or that take many lines. */
 import * as z from 'zod';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import {

@@ -23,7 +23,7 @@ const NO_MANIFESTS =
 /** The PATH of standard input, as in kubectl. */
 export const STANDARD_INPUT = '-';
 
-/** A file that was found: where it really is, and what it is called. */
+/** A file that was found: its real path, and its name in messages. */
 interface Found {
   readonly real: string;
   readonly name: string;

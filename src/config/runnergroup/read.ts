@@ -39,7 +39,7 @@ export interface PassThrough {
   readonly objects: readonly NamedObject[];
 }
 
-/** Selects the files, and the values for groups without a namespace. */
+/** Selects the files. Has the namespace and the defaults for groups without their own. */
 export interface ReadOptions {
   /** Files and folders; none means the current folder. */
   readonly paths: readonly string[];
