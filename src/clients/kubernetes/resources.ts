@@ -2,37 +2,31 @@
 import * as z from 'zod';
 import { OUR_SELECTOR } from '../../shared/marks.ts';
 
-const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-const texts = z.record(z.string(), z.string()).nullish();
+// Most fields of Kubernetes may be absent or null.
+const string = z.string().nullish();
+const strings = z.record(z.string(), z.string()).nullish();
+const number = z.number().nullish();
+const writtenTime = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const time = writtenTime.nullish();
+const why = { reason: string, message: string };
 
-const condition = z.object({
-  type: z.string(),
-  status: z.string(),
-  reason: z.string().nullish(),
-  message: z.string().nullish(),
-  lastTransitionTime: time.nullish(),
-});
+const condition = z.object({ type: z.string(), status: z.string(), ...why, lastTransitionTime: time });
 export type Condition = z.infer<typeof condition>;
 
-const metadata = z.object({
-  name: z.string().min(1),
-  namespace: z.string().min(1),
-  uid: z.string().min(1),
-  creationTimestamp: time,
-  deletionTimestamp: time.nullish(),
-});
+const identity = { name: z.string().min(1), namespace: z.string().min(1), uid: z.string().min(1) };
+const metadata = z.object({ ...identity, creationTimestamp: writtenTime, deletionTimestamp: time });
 
 /** The used fields of a Job (Kubernetes 1.34). Strict: an unreadable Job is an error, never a missing Job. */
 export const KubeJob = z.object({
-  metadata: metadata.extend({ annotations: texts, labels: texts, generation: z.number().nullish() }),
+  metadata: metadata.extend({ annotations: strings, labels: strings, generation: number }),
   spec: z
     .object({
       suspend: z.boolean().nullish(),
-      managedBy: z.string().nullish(),
+      managedBy: string,
       template: z
         .object({
           // Containers are read where they are needed: each Job has dozens of variables.
-          spec: z.object({ priorityClassName: z.string().nullish(), containers: z.unknown().optional() }).nullish(),
+          spec: z.object({ priorityClassName: string, containers: z.unknown().optional() }).nullish(),
         })
         .nullish(),
     })
@@ -40,13 +34,13 @@ export const KubeJob = z.object({
   status: z
     .object({
       conditions: z.array(condition).nullish(),
-      startTime: time.nullish(),
-      completionTime: time.nullish(),
-      active: z.number().nullish(),
-      ready: z.number().nullish(),
-      terminating: z.number().nullish(),
-      succeeded: z.number().nullish(),
-      failed: z.number().nullish(),
+      startTime: time,
+      completionTime: time,
+      active: number,
+      ready: number,
+      terminating: number,
+      succeeded: number,
+      failed: number,
     })
     .nullish(),
 });
@@ -65,15 +59,7 @@ const WholeJob = KubeJob.extend({
     .nullish(),
 });
 
-const terminated = z
-  .object({
-    exitCode: z.number(),
-    reason: z.string().nullish(),
-    message: z.string().nullish(),
-    startedAt: time.nullish(),
-    finishedAt: time.nullish(),
-  })
-  .nullish();
+const terminated = z.object({ exitCode: z.number(), ...why, startedAt: time, finishedAt: time }).nullish();
 
 /** State of a pod's container, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
 const containerStatus = z.object({
@@ -81,44 +67,35 @@ const containerStatus = z.object({
   /** False until its startup probe has passed. The containers behind a sidecar wait for that. */
   started: z.boolean().nullish(),
   state: z
-    .object({
-      waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
-      running: z.object({ startedAt: time.nullish() }).nullish(),
-      terminated,
-    })
+    .object({ waiting: z.object(why).nullish(), running: z.object({ startedAt: time }).nullish(), terminated })
     .nullish(),
   /** How the container ended before it was started again. */
   lastState: z.object({ terminated }).nullish(),
 });
 
+const claim = z.object({ claimName: z.string() }).nullish();
+
 export const KubePod = z.object({
   metadata: metadata.extend({
-    ownerReferences: z.array(z.object({ kind: z.string(), name: z.string().nullish(), uid: z.string() })).nullish(),
+    ownerReferences: z.array(z.object({ kind: z.string(), name: string, uid: z.string() })).nullish(),
   }),
   spec: z
     .object({
-      nodeName: z.string().nullish(),
-      schedulerName: z.string().nullish(),
+      nodeName: string,
+      schedulerName: string,
       schedulingGates: z.array(z.object({ name: z.string() })).nullish(),
-      initContainers: z.array(z.object({ name: z.string(), restartPolicy: z.string().nullish() })).nullish(),
+      initContainers: z.array(z.object({ name: z.string(), restartPolicy: string })).nullish(),
       /** Only volumes with a claim. */
       volumes: z
-        .array(
-          z.object({
-            name: z.string(),
-            persistentVolumeClaim: z.object({ claimName: z.string() }).nullish(),
-            ephemeral: z.object({}).nullish(),
-          }),
-        )
+        .array(z.object({ name: z.string(), persistentVolumeClaim: claim, ephemeral: z.object({}).nullish() }))
         .transform((all) => all.filter((each) => each.persistentVolumeClaim || each.ephemeral))
         .nullish(),
     })
     .nullish(),
   status: z
     .object({
-      phase: z.string().nullish(),
-      reason: z.string().nullish(),
-      message: z.string().nullish(),
+      phase: string,
+      ...why,
       conditions: z.array(condition).nullish(),
       initContainerStatuses: z.array(containerStatus).nullish(),
       containerStatuses: z.array(containerStatus).nullish(),
@@ -130,7 +107,7 @@ export type KubePod = z.infer<typeof KubePod>;
 /** One page of a list. `continue` is empty or absent on the last page. */
 export const KubeList = z.object({
   kind: z.string().endsWith('List'),
-  metadata: z.object({ continue: z.string().nullish(), resourceVersion: z.string().nullish() }),
+  metadata: z.object({ continue: string, resourceVersion: string }),
   items: z.array(z.unknown()),
 });
 
@@ -165,14 +142,7 @@ export const PODS: Resource<KubePod> = { ...OURS, name: 'pods', root: '/api/v1',
 
 /** A RunnerGroup as it stands in the cluster; its spec is judged by src/config/runnergroup. */
 const RunnerGroupObject = z.object({
-  metadata: z.object({
-    name: z.string().min(1),
-    namespace: z.string().min(1),
-    uid: z.string().min(1),
-    generation: z.int().min(0).nullish(),
-    annotations: texts,
-    labels: texts,
-  }),
+  metadata: z.object({ ...identity, generation: z.int().min(0).nullish(), annotations: strings, labels: strings }),
   spec: z.unknown().optional(),
   status: z.unknown().optional(),
 });
