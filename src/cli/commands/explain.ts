@@ -71,7 +71,7 @@ function askedFrom(args: readonly string[], flags: FlagsOf<'explain'>, io: Io) {
   };
 }
 
-/** `isUnserved`: a job that is shown is unserved. */
+/** Returns the text of the answer. `isUnserved`: one of the shown jobs is unserved. */
 async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io) {
   const { paths, format, filter, what, written = '' } = request;
   const foundPlan = await look(paths, flags, io);

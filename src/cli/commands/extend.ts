@@ -79,7 +79,7 @@ function wholeSeconds(timeMs: number): number {
 /** Returns when the runner's CI job failed. @throws Failure exit 2: the runner does not wait */
 function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }: NamedJob): number {
   const hasEnded = isOver(state);
-  // A stay of no length: its CI job did not fail.
+  // If the stay has no length, the CI job did not fail.
   if (!hasEnded && endedAtMs !== undefined && keepUntilMs !== endedAtMs) return endedAtMs;
   const why = hasEnded
     ? 'it has ended'

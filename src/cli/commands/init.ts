@@ -123,7 +123,7 @@ function filesOf(answers: Answers): Readonly<Record<string, string>> {
   };
 }
 
-/** Answers without any problem: a single answer is checked among them. */
+/** Valid answers. To check a single answer, it takes the place of one of these. */
 const GOOD: Answers = {
   group: 'ci',
   namespace: 'runners',
@@ -154,7 +154,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 
 const STORE_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-/** Forms of the answers that are in no RunnerGroup. */
+/** Rules for the answers that no field of a RunnerGroup holds. */
 const FORMS = [
   [
     'git',

@@ -258,7 +258,7 @@ export function projects(installation: Installation): Judgements {
   });
 }
 
-/** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
+/** Returns the sources that run the plugin. Several work, but one can take over the runners of another (docs/adr/0054). */
 export const pluginSources = ({ spec }: Application) => sourcesOf(spec).filter(({ plugin }) => plugin?.name === PLUGIN);
 const hasPlugin = (app: Application): boolean => pluginSources(app).length > 0;
 /** `runners/ci`, as the last comparison has found them. */
@@ -325,7 +325,7 @@ function sourceTrouble(app: Application): string | undefined {
   return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
 }
 
-/** Judges one Application: what Argo CD says comes before what the manual has in another way. */
+/** Judges one Application: first what Argo CD says, then how it differs from that of the manual. */
 function application(app: Application, { above, nowMs }: Judged): readonly Judgement[] {
   const { metadata, spec, status } = app;
   const trouble = sourceTrouble(app);
@@ -362,7 +362,7 @@ function causeOf(text: string, above: Judged['above']): string | undefined {
   return ofCode || ofPlugin || undefined;
 }
 
-/** Returns what the manual has in another way. */
+/** Returns how an Application differs from that of the manual. */
 function faultsOf(app: Application): readonly string[] {
   const { metadata, spec } = app;
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};

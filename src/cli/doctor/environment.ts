@@ -12,7 +12,7 @@ const PREFIX = 'GITEA_RUNNERS_';
 const withoutPrefix = (name: string): string => name.slice(PREFIX.length);
 const WITHOUT_FLAG = ['INSTANCE', 'KUBERNETES_DIR', 'PASS_WORKLOADS', withoutPrefix(TRACKING_SETTING)];
 const KNOWN = [...[...Object.keys(FLAGS).map(variableOf), PATH.variable].map(withoutPrefix), ...WITHOUT_FLAG];
-/** Plans of both parts follow from these. */
+/** Settings that decide the plan: both parts need the same values. */
 const PLANNING = ['secrets', 'policy', 'runnerImage', 'runnerImageRootless', 'dockerImage', 'buildkitImage', 'app'];
 const SHARED = [...PLANNING.map(variableOf), TRACKING_SETTING, `${PREFIX}INSTANCE`];
 
@@ -63,7 +63,7 @@ function refusals(command: 'generate' | 'serve', variables: Variables): readonly
   });
 }
 
-/** Without these, the page keeps `serve` from its start. */
+/** If the page is on, `serve` does not start without these. */
 const OF_PAGE = ['pageUrl', 'pageGitea', 'pageClientId'] as const;
 
 function missing(variables: Variables, { args, command }: DeployedContainer): readonly string[] {

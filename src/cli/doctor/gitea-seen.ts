@@ -1,4 +1,4 @@
-/** Looks at each Gitea once for each scope and token, with the tokens that the installation itself uses. */
+/** Looks once at each scope of each Gitea, with the tokens that the installation itself uses. */
 import { type GiteaAccess, GiteaApi, type VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope, type Level } from '../../clients/gitea/endpoints.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe-gitea.ts';

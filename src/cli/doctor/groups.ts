@@ -168,7 +168,7 @@ function ofServe(group: RunnerGroup, installation: Judged): Judgement {
     : good(`ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
 }
 
-/** Checks above those of groups, from whose faults a wake that fails, or a plan that does not come, follows. */
+/** Checks above those of groups. Their faults make a wake fail, or keep a plan from coming. */
 const ABOVE = ['Application', 'account in Argo CD', 'rights in Argo CD', 'environment of both'];
 
 /** Conditions that are not well although the group is ready. */
@@ -183,7 +183,7 @@ function unwell(group: RunnerGroup, installation: Installation): Judgements {
   ];
 }
 
-/** What stops a group may be meant. */
+/** Says why a group starts no runners, which may be on purpose. */
 function starting({ maxActiveRunners, suspend }: RunnerGroup): Judgements {
   const why = suspend ? 'spec.suspend is set' : 'spec.maxActiveRunners is 0';
   const fix = 'If it should start some: correct it in git. If git has another value, sync its Application';
@@ -272,7 +272,7 @@ function counted(reasons: readonly string[]): string {
   return [...shown, ...(sorted.length > MOST_REASONS ? ['…'] : [])].join('; ');
 }
 
-/** Gitea sends up to some seconds after the change, and clocks differ. */
+/** How late a delivery may be, ms: Gitea sends some seconds after the change, and clocks differ. */
 const LATE_MS = 15_000;
 const MANUAL = `Run the block of ${manual('install.md#webhooks')}`;
 const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Settings → Webhooks';

@@ -34,7 +34,7 @@ import { readLease } from '../reading/surroundings.ts';
 import { lookAtGitea } from './gitea-seen.ts';
 
 export type Installation = Awaited<ReturnType<typeof readInstallation>>;
-/** With the findings so far. */
+/** The installation with the findings so far. */
 export type Judged = Installation & { readonly above: readonly DoctorFinding[] };
 
 /** Groups that are looked at; more would load Gitea and the API server. */

@@ -171,7 +171,7 @@ type Variable = OldContainer['env'][number];
 
 const isSocket = (volume: PodSpec['volumes'][number]) => JSON.stringify(volume).includes('docker.sock');
 
-/** Sorts the parts of a pod: those that go over, and those that a runner has in another way. */
+/** Sorts the parts of a pod: those to carry over, and those that our runners replace. */
 function sortPod(pod: PodSpec, parts: Parts, ownVolumes: readonly string[]) {
   const { runner, docker, registers } = parts;
   const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);

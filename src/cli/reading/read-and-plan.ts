@@ -23,7 +23,7 @@ import {
 import { readGroups } from './read-groups.ts';
 
 interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
-  /** True to print the other groups if one has trouble. It needs a look at live Jobs (docs/adr/0036). */
+  /** True to print the other groups if one is in trouble. This needs a look at live Jobs (docs/adr/0036). */
   readonly isolate?: boolean;
   /** Settings. Default: those of the flags. */
   readonly settings?: Settings;

@@ -24,7 +24,7 @@ const WORD = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const INSTANCE = new RegExp(`^(?:(${LABEL})_)?(${WORD}(?:\\.${WORD})*)$`);
 const MAX_INSTANCE = 63 + 1 + MAX_NAME;
 
-/** Returns the Application that a tracking id names. Undefined: it is the id of another object, e.g. of an original. */
+/** Returns the Application that a tracking id names. Undefined: it is the id of another object, e.g. if this one is a copy. */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
   const objectKeyText = `:${object.group}/${object.kind}:${object.namespace}/${object.name}`;
   if (!trackingId?.endsWith(objectKeyText)) return undefined;

@@ -50,7 +50,7 @@ export type SyncStart = 'started' | 'busy';
 
 /** A hard refresh waits for a queue, git and the plugin: the caller's deadline limits it. */
 const ATTEMPT_MS = 10 * 60_000;
-/** A refresh that hangs costs Argo CD nothing and must keep no other waiting. The queue of `serve` limits wakes. */
+/** Enough for all wakes, which the queue of `serve` limits: a refresh that hangs must not delay another one. */
 const CONNECTIONS = 128;
 /** An Application with 600 Jobs has 160 KB; etcd takes none above 1.5 MiB, and JSON adds little. */
 const BODY_LIMIT = 8 * 1024 * 1024;

@@ -62,7 +62,7 @@ export class LookMemory {
     keepOnly(this.#claims, this.#shares);
   }
 
-  /** Begins a look. `end` says what stays of it; undefined: it failed, and the last one stays. */
+  /** Begins a look. `end` takes the bytes that it keeps. Undefined: it failed, and the look before it is kept. */
   begin(key: string): Room & { readonly end: (bytes: number | undefined) => void } {
     const share = this.#shares.get(key) ?? 0;
     const least = Math.max(LEAST_OF_LOOK, Math.min(MOST_OF_LOOK, share));
@@ -97,7 +97,7 @@ export class Shelf {
   /** Bytes that are kept. */
   used = 0;
   #uncoveredLeft = BYTES_OF_UNCOVERED;
-  /** Queued jobs that the look does not have. */
+  /** How many queued jobs had no room. */
   leftOut = 0;
   /** Whose scopes share the memory, with a space before it. Empty: nobody knows. */
   readonly sharers: string;

@@ -64,7 +64,7 @@ export async function readHistory(api: GiteaApi, list: CompletedList, jobs: Jobs
     const numbers = newestPages(first, sorted, pages.length, count);
     const furtherPages = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
     if (furtherPages.length === 0) return;
-    // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
+    // A job that is already listed as active stays so. If it has ended since, a runner is only kept for too long.
     const news = furtherPages.flatMap(({ rows }) => rows.filter(({ id }) => !jobs.has(id)));
     keep(jobs, news);
     pages = [...pages, ...furtherPages];

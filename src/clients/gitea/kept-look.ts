@@ -24,7 +24,7 @@ export const LOOK_PATH = '/look';
 export const ID_HEADER = 'x-look';
 export const NONCE_HEADER = 'x-nonce';
 
-/** The header that a reader of the look gets: lists of repositories count in it. `date` serves the clocks. */
+/** The one header of Gitea that is kept: it has the length of a list of repositories. */
 const TOTAL = 'x-total-count';
 const CIPHER = 'aes-256-gcm';
 const [SALT_BYTES, IV_BYTES, TAG_BYTES] = [16, 12, 16];

@@ -100,7 +100,7 @@ function numberIn(text: string | undefined, form: RegExp): number | undefined {
   return text !== undefined && form.test(text) ? Number(text) : undefined;
 }
 
-/** Since when it could start: somebody may have held it. Of a gate that is gone, only the time of scheduling is left. */
+/** Since when the Job could start. A gate that is gone leaves no time but that of scheduling. */
 function startableSinceMs({ metadata, status }: KubeJob, pods: readonly KubePod[], state: LiveState): number {
   const resumed = status?.conditions?.find((each) => each.type === 'Suspended' && each.status === 'False');
   const [newest] = state === 'starting' ? [...pods].sort(newestFirst) : [];

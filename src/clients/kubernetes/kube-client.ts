@@ -28,7 +28,7 @@ const LINE_FEED = 10;
 /** A page of 500 Jobs with managedFields is about 4 MiB. */
 const BODY_LIMIT = 64 * 1024 * 1024;
 
-/** Priority and fairness; a load balancer or a server that starts; a slow etcd. */
+/** 429: API priority and fairness. 503: a load balancer, or a server that starts. 504: a slow etcd. */
 const BUSY: ReadonlySet<number> = new Set([429, 503, 504]);
 
 function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {

@@ -96,7 +96,7 @@ function failureOfList(request: HttpRequest, status: number, resource: string, n
     const remedy = 'Look at the cluster of the installation (--kubeconfig), or apply install/crd.yaml to this one';
     return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy, 'not-found');
   }
-  // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
+  // A plan is possible without a look at Jobs. RunnerGroups are only in the cluster.
   const advice = isRunnerGroups ? '' : ', or use --cluster off';
   if (status !== 403) return unexpectedStatus(request, status, advice);
   const namespaceText = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;

@@ -94,7 +94,7 @@ const POD_OF: ReadonlyMap<unknown, string> = new Map([
   ['CronJob', 'spec.jobTemplate.spec.template'],
 ]);
 
-/** A pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
+/** Returns a group with the pod as its podTemplate and the profile that the pod meets, and the pod's path. */
 function podAsGroup({ document, file, object }: ReadObject) {
   const path = podPathOf(object);
   if (path === undefined) return [];
@@ -127,7 +127,7 @@ function policyForPods({ namespaces, groups, ...policy }: Policy): Policy {
   return { ...unlisted(policy), namespaces: namespaces?.map(unlisted), groups: fitting?.map(unlisted) };
 }
 
-/** Returns the denial as it applies to a pod. One about other fields of a RunnerGroup does not. */
+/** Returns the denial for a pod, and none if it is about other fields of a RunnerGroup. */
 function denialOfPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
   const [, field, below] = /^spec\.(podTemplate|securityProfile)(.*)/.exec(denial.path) ?? [];
   if (field === undefined) return [];

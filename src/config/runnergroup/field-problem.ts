@@ -218,7 +218,7 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
 
 /** Names that may share half of their words with another one. */
 const LEAST_LIKENESS = 0.5;
-/** They have a newer name, which is the better advice. */
+/** Fields that are never advised: they have a newer name. */
 const OLDER_NAMES = wordSet('maxWorkers giteaURL');
 
 /**

@@ -267,7 +267,7 @@ function ruleResources(fields: Pick<Draft['spec'], 'resources' | 'podTemplate'>,
   return { requests, limits };
 }
 
-/** Labels of runs-on, of which each job has one at most, and that no runner without a size has. */
+/** The name of a size is a label of runs-on. A job has at most one such label; only runners of that size have it. */
 function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefined {
   const { spec, unclear } = draft;
   const { sizes = [], priorityTiers = [] } = spec;

@@ -66,7 +66,7 @@ export interface NormalFields {
   readonly gracefulStopSeconds: number;
 }
 
-/** Fields of the spec that a normal field takes the place of. */
+/** Fields of the spec that a normal field replaces. */
 export const SPELLINGS = ['org', 'user', 'repo', 'gitea', 'giteaURL', 'defaultLabels', 'maxWorkers'] as const;
 export type SpellingField = (typeof SPELLINGS)[number];
 
