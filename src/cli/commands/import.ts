@@ -47,10 +47,10 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const flagSettings: GivenSettings = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
-  const all = (each: readonly unknown[]) => each.map((object) => fromObject(object, flagSettings, objects));
-  const ofObjects = all(objects);
+  const imported = (each: readonly unknown[]) => each.map((object) => fromObject(object, flagSettings, objects));
+  const ofObjects = imported(objects);
   const isGroup = (each: ReturnType<typeof fromObject>) => typeof each === 'object';
-  const results = ofObjects.some(isGroup) ? ofObjects : [...ofObjects, ...all(objects.flatMap(ofFileAlone))];
+  const results = ofObjects.some(isGroup) ? ofObjects : [...ofObjects, ...imported(objects.flatMap(ofFileAlone))];
   const importedGroups = results.filter(isGroup);
   const foreign = results.filter((each) => typeof each === 'string');
   if (importedGroups.length === 0) {

@@ -190,7 +190,7 @@ function starting({ maxActiveRunners, suspend }: RunnerGroup): Judgements {
   return suspend || maxActiveRunners === 0 ? unknown(`it starts no runners: ${why}`, fix) : [];
 }
 
-/** Failed Jobs are the memory of the back-off, and must outlive its longest pause. Others may change Jobs as they are created. */
+/** Judges how long Jobs are kept: the back-off counts failed ones. A policy of the cluster may change it at their creation. */
 function records({ name: group, namespace, ...ownFields }: RunnerGroup, { liveJobs }: Installation): Judgements {
   const least = Math.min(ownFields.spawnTimeoutSeconds, ownFields.ttlSecondsAfterFinished);
   const prefix = namePrefix(group);

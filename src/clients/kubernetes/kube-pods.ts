@@ -310,7 +310,7 @@ function troubleOf(reason: string, message: string | null | undefined): PodTroub
   return { reason: printable(reason), ...(text !== '' && { message: text }) };
 }
 
-/** Only Events tell by whom. */
+/** The pod was deleted. Only Events tell who did it. */
 export const POD_DELETED = 'PodDeleted';
 export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | typeof POD_DELETED;
 

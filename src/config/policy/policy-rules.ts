@@ -169,7 +169,7 @@ export const GROUP_RULES: Readonly<Record<Exclude<RuleName, 'projects' | 'reposi
     });
   },
 
-  /** A group without a queue would pass by the quota. */
+  /** A group without a queue would bypass the quota. */
   queues: ({ queues: allowed }, { queue }) => {
     if (allowed === undefined) return NONE;
     if (queue !== undefined) return notAmong(allowed, [{ path: 'spec.queue', value: queue }], 'the queue');

@@ -12,7 +12,7 @@ interface WrittenObject {
   readonly spec: unknown;
   /** The annotations that this program knows. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** A policy may choose by them. */
+  /** A policy may match groups by their labels. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -22,7 +22,7 @@ export function runnerGroupFromObject(
   defaults?: GroupDefaults,
 ): { readonly group: RunnerGroup } | { readonly problem: string; readonly isDenied?: boolean } {
   const { namespace, name, spec, annotations, labels } = object;
-  // The spec of a stand-in says nothing.
+  // The printed spec of a broken group has no content. The annotation has its problem.
   const notedProblem = annotations?.[PROBLEM];
   if (notedProblem !== undefined) return { problem: notedProblem, isDenied: annotations?.[PROBLEM_REASON] === DENIED };
   const metadata = { name, namespace, annotations, labels };

@@ -130,7 +130,7 @@ export function isQualifiedName(text: string): boolean {
 
 /** A Kubernetes quantity (apimachinery, `pkg/api/resource`), as requests and limits need it: never negative. */
 export const QUANTITY = /^\+?(?<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
-/** Longer ones have no meaning, and a pattern needs an end. */
+/** Most characters of a quantity. A longer one has no meaning. */
 export const LONGEST_QUANTITY = 64;
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
