@@ -6,7 +6,7 @@
 # With FOLDER/values.yaml it installs by Helm, and the sidecar gets the image that these values name. Without, it applies plain YAML, and
 # IMAGE names the image. The tokens are those of FOLDER/setup.sh. It can be run again, and stops at the first thing that fails.
 set -eu
-: "${1:?the folder that init wrote}" "${GITEA_API_TOKEN:?}" "${GITEA_OWNER_TOKEN:?}"
+: "${1:?the folder that init wrote}" "${GITEA_API_TOKEN:?set it: its scope stands in setup.sh}" "${GITEA_OWNER_TOKEN:?set it: its scope stands in setup.sh}"
 install=$(dirname "$0")
 folder=$1
 default=argocd-gitea-runners:0.2.0

@@ -118,7 +118,7 @@ it('explain tells a member who is not an owner how to ask with the token of the 
   expect(code).toBe(1);
   expect(stderr).toMatch(/error: GR-GITEA-02 /);
   expect(stderr).toContain(
-    'Gitea tells owners only. Who is none asks with the token of the installation. From inside the cluster: kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain\n',
+    '\nIf you are no owner, ask with the token of the installation. From inside the cluster: kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain\n',
   );
 });
 

@@ -120,11 +120,13 @@ it('several files and kinds in one run; other objects are left out', async () =>
 
 describe('refuses', () => {
   it.each([
-    ['groups', 'error: GR-IMPORT-01 import groups: it is a folder. Name the files in it.\n'],
-    ['k', 'error: GR-IMPORT-01 import k: it is a folder of kustomize: kustomize build k | gitea-runners import -.\n'],
+    [
+      'groups',
+      'error: GR-IMPORT-01 import groups: it is a folder. Name the files in it, or write: kustomize build FOLDER | gitea-runners import -.\n',
+    ],
     ['none.yaml', 'error: GR-IMPORT-01 import none.yaml: there is no such file.\n'],
   ])('%s', async (name, stderr) => {
-    expect(await runHere(['import', name], {}, folderWith({ 'groups/x': '', 'k/kustomization.yaml': '' }))).toEqual({
+    expect(await runHere(['import', name], {}, folderWith({ 'groups/x': '' }))).toEqual({
       code: 2,
       stdout: '',
       stderr,

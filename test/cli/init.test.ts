@@ -228,6 +228,7 @@ describe('init --registration', () => {
       expect(await runHere(['validate', join(folder, 'groups')])).toMatchObject({ code: 0 });
       const script = readFileSync(join(folder, 'setup.sh'), 'utf8');
       expect(script).toContain(`# GITEA_API_TOKEN stays in the cluster: ${rights}\n`);
+      expect(script).toContain(`{GITEA_API_TOKEN:?set it: ${rights.slice(0, -1)}}`);
       expect(script).not.toMatch(/registration|gitea-runner /);
     },
   );

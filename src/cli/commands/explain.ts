@@ -42,9 +42,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
     } catch (error) {
       // With `GITEA_TOKEN` a person asks with his own rights.
       const inside = fromWithin(flagValue('argocdNamespace', flags, io));
-      if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
-        io.err(`Gitea tells owners only. Who is none asks with the token of the installation. ${inside}\n\n`);
-      throw error;
+      if (!(error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])) throw error;
+      const next = `If you are no owner, ask with the token of the installation. ${inside}`;
+      throw new Failure(error.code, error.exit, `${error.message}\n${next}`, error.kind);
     }
   };
   const exitCode = flagValue('exitCode', flags, io);

@@ -1,6 +1,6 @@
 /** `gitea-runners import`: makes RunnerGroups from the files of other tools. It asks no server and changes none. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
@@ -80,10 +80,8 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'there is no such file'],
-  ['EISDIR', 'it is a folder. Name the files in it'],
+  ['EISDIR', 'it is a folder. Name the files in it, or write: kustomize build FOLDER | gitea-runners import -'],
 ]);
-
-const KUSTOMIZATIONS = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 
 /** Most other objects that are named. The rest is counted. */
 const MOST_NAMED = 20;
@@ -113,8 +111,6 @@ function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
-    if (typeof path === 'string' && KUSTOMIZATIONS.some((name) => existsSync(join(path, name))))
-      throw new Error(`it is a folder of kustomize: kustomize build ${file} | gitea-runners import -`);
     const bytes = readFileSync(path);
     if (bytes.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
     return objectsIn({ name: file, text: bytes.toString('utf8') });

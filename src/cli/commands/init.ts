@@ -190,5 +190,6 @@ async function oddAnswers(answers: Answers): Promise<readonly string[]> {
 function inFlags(text: string): string {
   return text
     .replaceAll(/(?<=^|; )(?:metadata|spec)(?:\.[\w.]+)?/g, (path) => FLAG_OF[path] ?? path)
+    .replaceAll(/"scope: repo" and "repo: ([^"]+)"/g, '--scope repo --owner $1')
     .replaceAll(/"(?:name|namespace|url|org|user|repo|maxActiveRunners): ([^"]+)"/g, '$1');
 }

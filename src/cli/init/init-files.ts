@@ -123,7 +123,7 @@ function head({ gitea, registration, scope }: Answers): string {
 set -eu
 # GITEA_API_TOKEN stays in the cluster: ${api}.
 # GITEA_OWNER_TOKEN is used here only: ${owner}.
-: "\${GITEA_API_TOKEN:?}" "\${GITEA_OWNER_TOKEN:?}"
+: "\${GITEA_API_TOKEN:?set it: ${api}}" "\${GITEA_OWNER_TOKEN:?set it: ${owner}}"
 GITEA_URL=${quoted(gitea.replace(/\/+$/, ''))}
 `;
 }

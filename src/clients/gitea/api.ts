@@ -9,6 +9,7 @@ import { Shelf } from './bounds.ts';
 import { placeIn } from './endpoints.ts';
 import {
   type AccessHints,
+  ANY_RIGHTS,
   failureOfOtherContent,
   failureOfShape,
   failureOfStatus,
@@ -127,7 +128,7 @@ export class GiteaApi {
     const question = {
       what: 'ask the version of Gitea',
       path: '/version',
-      rights: { scope: 'any scope' },
+      rights: ANY_RIGHTS,
       missing: 'Check that spec.gitea.url is the base address of a Gitea',
     };
     const request = this.#request(question);

@@ -19,6 +19,9 @@ export interface Rights {
   readonly user?: string;
 }
 
+/** Of a question that each scope may ask. */
+export const ANY_RIGHTS: Rights = { scope: 'a scope that reads: for an organization read:organization, of an owner' };
+
 /** Remedies for an endpoint to which Gitea gives no access. */
 export interface AccessHints {
   readonly rights: Rights;
@@ -115,7 +118,8 @@ const REFUSALS_OF_USER: readonly (readonly [text: RegExp, why: string, remedy: s
 /** Returns the reason of a 403: the token's scope or its user. Empty if the text does not tell. */
 function reasonOfRefusal(answer: HttpAnswer, { scope, user }: Rights): string {
   const begin = beginningOf(answer);
-  if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;
+  if (LACKS_SCOPE.test(begin))
+    return `: the token lacks ${scope === ANY_RIGHTS.scope ? 'each scope that reads' : scope}`;
   return user !== undefined && LACKS_PLACE.test(begin) ? `: the token's user is not ${user}` : '';
 }
 

@@ -4,6 +4,7 @@ import type { Failure } from '../../shared/failure.ts';
 import { isTooLong } from '../http/request.ts';
 import type { AnswerReader, GiteaApi, Question } from './api.ts';
 import type { Level } from './endpoints.ts';
+import { ANY_RIGHTS } from './failures.ts';
 import { countRows, endIsOpen, isLong, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from './paging.ts';
 import {
   isReadable,
@@ -224,7 +225,7 @@ const ROW_BYTES = 16 * 1024 * 1024;
 
 /** Returns how many rows Gitea gives at most, whatever limit is requested. */
 export async function askPageSize(api: GiteaApi): Promise<number> {
-  const hints = { rights: { scope: 'any scope' }, missing: 'Check spec.gitea.url' };
+  const hints = { rights: ANY_RIGHTS, missing: 'Check spec.gitea.url' };
   const settings = { what: 'ask the page size of Gitea', path: '/settings/api', ...hints };
   return Math.min(PAGE_LIMIT, await api.get(settings, readMaxItems));
 }

@@ -129,7 +129,7 @@ export class HttpClient {
   async #obey(request: HttpRequest, { status, ms: waitMs }: AskedPause, deadline: Deadline): Promise<void> {
     if (waitMs >= deadline.remainingMs()) {
       const seconds = Math.ceil(waitMs / 1000);
-      const received = `the server is busy (${status}) and asks to wait ${seconds} s, longer than the time limit of ${secondsText(deadline.ms)} leaves`;
+      const received = `the server is busy (${status}) and asks to wait ${seconds} s, which does not fit into what is left of ${secondsText(deadline.ms)}`;
       throw failure(request, 'GR-HTTP-10', received, 'Try again later, or raise --timeout', 'told-to-wait');
     }
     await this.#pause(waitMs);
@@ -242,7 +242,7 @@ export class HttpClient {
   #laneTo(url: URL): Lane {
     const knownLane = this.#lanes.get(url.origin);
     if (knownLane !== undefined) return knownLane;
-    const { ca, caFrom, clientCertificate, connections = 8, env, wireTo } = this.#options;
+    const { ca, caFrom, urlIs, clientCertificate, connections = 8, env, wireTo } = this.#options;
     refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
     const { signal } = this.#life;
@@ -254,7 +254,7 @@ export class HttpClient {
     const wire = wireTo ? Promise.resolve(wireTo(url.origin)) : ofNetwork();
     // Each sender reports the rejection. This handler keeps Node from ending the process when no sender waits yet.
     wire.catch(() => undefined);
-    const route = { host: url.host, proxy: proxy?.host, caFrom };
+    const route = { host: url.host, proxy: proxy?.host, caFrom, urlIs };
     const lane = { wire, turns: new ConnectionTurns(connections), route };
     this.#lanes.set(url.origin, lane);
     return lane;
@@ -282,7 +282,7 @@ function redirectTarget(request: HttpRequest, from: URL, { header, status }: Htt
   const base = movedBase(request.url, target);
   const remedy =
     base === undefined
-      ? 'That is a login page, as a rule: let what stands before the API pass it without a login'
+      ? 'That is a login page, as a rule: exempt /api from it'
       : `The server is at ${base} now: write that ${addressIn ?? 'as its address'}`;
   throw refusal(`to ${place}, which is not followed`, remedy);
 }

@@ -1,15 +1,13 @@
-/** Turns an error of a socket into what a person can do. The texts hold nothing that the other side wrote. */
+/** Turns an error of a socket into what a person can do. The texts hold nothing that the other side wrote, but names of hosts. */
 import type { Failure } from '../../shared/failure.ts';
 import { failure, type HttpRequest } from './request.ts';
-import { giveCa } from './wire.ts';
+import { giveCa, type Trust } from './wire.ts';
 
 /** The parts of a request that a failure may name. */
-export interface Route {
+export interface Route extends Pick<Trust, 'caFrom' | 'urlIs'> {
   readonly host: string;
   /** Host and port of the proxy, when one is used. */
   readonly proxy?: string | undefined;
-  /** Where a person configures the CA. Default: `with --ca-file`. */
-  readonly caFrom?: string | undefined;
 }
 
 const UNKNOWN_CA = new Set([
@@ -46,9 +44,9 @@ export function transportFailure(request: HttpRequest, error: unknown, route: Ro
   const causeCode = errorCode(error);
   const ofProxy = wordsOfProxy(causeCode, error, route);
   if (ofProxy) return failure(request, 'GR-HTTP-08', ...ofProxy, 'unreachable');
-  const ofTls = wordsOfTls(causeCode, route);
+  const ofTls = wordsOfTls(causeCode, error, route);
   if (ofTls) return failure(request, 'GR-HTTP-05', ...ofTls, 'untrusted');
-  return failure(request, ...wordsOfSocket(causeCode, route), 'unreachable');
+  return failure(request, ...wordsOfSocket(causeCode, request.url.protocol, route), 'unreachable');
 }
 
 function wordsOfProxy(causeCode: string, error: unknown, { host, proxy }: Route): Words | undefined {
@@ -62,7 +60,7 @@ function wordsOfProxy(causeCode: string, error: unknown, { host, proxy }: Route)
   return [`the proxy ${proxy} refused the connection to ${host}`, 'Check the proxy, or put the host into NO_PROXY'];
 }
 
-function wordsOfTls(causeCode: string, { caFrom }: Route): Words | undefined {
+function wordsOfTls(causeCode: string, error: unknown, { caFrom, host }: Route): Words | undefined {
   if (UNKNOWN_CA.has(causeCode)) return ['its certificate is signed by an unknown CA', giveCa(caFrom)];
   if (causeCode === 'CERT_HAS_EXPIRED')
     return ['its certificate has expired', 'Renew it. If it is new, look at the clock of where this runs'];
@@ -70,32 +68,47 @@ function wordsOfTls(causeCode: string, { caFrom }: Route): Words | undefined {
     return ['its certificate is not valid yet', 'Look at the clock of where this runs'];
   if (causeCode === 'ERR_TLS_CERT_ALTNAME_INVALID' || causeCode === 'UND_ERR_PRX_TLS') {
     const remedy = 'Use the name in the certificate, or renew the certificate';
-    return ['its certificate is for another host name', remedy];
+    return [`its certificate is for ${namesIn(error) || 'another host name'}, and not for ${host}`, remedy];
   }
   const isOfTls = causeCode === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(causeCode);
   return isOfTls ? ['no TLS connection could be made', 'Check that the port speaks https'] : undefined;
 }
 
-function wordsOfSocket(causeCode: string, { host, proxy }: Route): readonly [code: string, ...Words] {
+/** The first names in the certificate, as Node's error has them. Empty: none of the usual form. */
+function namesIn(error: unknown): string {
+  const { cert } = Object(error instanceof Error ? (error.cause ?? error) : error);
+  const names = String(Object(cert).subjectaltname).matchAll(/(?:DNS|IP Address):([\w*.:-]{1,80})/g);
+  return [...names]
+    .slice(0, 3)
+    .map(([, name]) => name)
+    .join(', ');
+}
+
+function wordsOfSocket(
+  causeCode: string,
+  protocol: string,
+  { host, proxy, urlIs = 'the URL' }: Route,
+): readonly [code: string, ...Words] {
   const peer = proxy === undefined ? host : `the proxy ${proxy}`;
   if (UNKNOWN_NAME.has(causeCode)) {
-    const remedy = 'Check the URL, and the DNS of where this runs';
+    const remedy = `Check ${urlIs}, and the DNS of where this runs`;
     return ['GR-HTTP-02', `the name of ${peer} cannot be resolved`, remedy];
   }
   if (causeCode === 'ECONNREFUSED')
-    return ['GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up'];
+    return ['GR-HTTP-01', `${peer} refused the connection`, `Check ${urlIs} and that the server is up`];
   if (UNREACHABLE.has(causeCode)) {
-    const remedy = 'Check the URL, network policies and whether a proxy is needed';
+    const remedy = `Check ${urlIs}, network policies and whether a proxy is needed`;
     return ['GR-HTTP-03', `${peer} cannot be reached`, remedy];
   }
   if (CLOSED.has(causeCode)) {
     const received = 'the connection was closed before the answer was complete';
-    return ['GR-HTTP-04', received, 'Check the server and what stands before it'];
+    const orTls = protocol === 'http:' ? '. If the port speaks https, write https' : '';
+    return ['GR-HTTP-04', received, `Check the server and what stands before it${orTls}`];
   }
   if (causeCode.startsWith('HPE_') || causeCode === 'UND_ERR_HEADERS_OVERFLOW') {
     const remedy = 'Check that the URL is that of a web server, http or https as it speaks it';
     return ['GR-HTTP-06', 'the answer is not HTTP that can be read', remedy];
   }
   const shownCode = /^[A-Z][A-Z0-9_]{1,60}$/.test(causeCode) ? causeCode : 'unknown';
-  return ['GR-HTTP-07', `the request failed (${shownCode})`, 'Check the URL, the network and the server'];
+  return ['GR-HTTP-07', `the request failed (${shownCode})`, `Check ${urlIs}, the network and the server`];
 }

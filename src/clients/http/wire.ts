@@ -10,6 +10,8 @@ export interface Trust {
   readonly ca?: string | undefined;
   /** Where a person configures them, for messages. Default: `with --ca-file`. */
   readonly caFrom?: string | undefined;
+  /** What a person checks, if the address may be wrong. Default: `the URL`. */
+  readonly urlIs?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
 }
 

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { TRACKING_LABEL } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
 import { HttpClient, type HttpOptions } from '../http/http-client.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
 import type { ServerClocks } from '../http/server-clocks.ts';
@@ -35,7 +36,8 @@ function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
   const caFrom = context
     ? 'in certificate-authority-data of the kubeconfig'
     : 'as ca.crt beside the token of the service account';
-  return { ca, clientCertificate, caFrom };
+  const urlIs = context && `the address of context ${printable(context.name)} in the kubeconfig, the VPN`;
+  return { ca, clientCertificate, caFrom, urlIs };
 }
 
 export type KubeClientOptions = Pick<HttpOptions, 'bodyLimit' | 'clock' | 'clocks' | 'onRequest'>;
@@ -128,7 +130,7 @@ export class KubeClient {
         if (isAnswered) return;
         throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again', 'cluster');
       }
-      throw transportFailure(request, error, { host: request.url.host, caFrom: trust.caFrom });
+      throw transportFailure(request, error, { host: request.url.host, ...trust });
     } finally {
       cancelIdle();
       signal.removeEventListener('abort', stop);

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
 import { defined } from '../../shared/defined.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
-import { printable } from '../../shared/printable.ts';
+import { firstNames, printable } from '../../shared/printable.ts';
 import { isHeaderText, placeOf } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
 import type { ClusterConfig } from './config.ts';
@@ -132,7 +132,7 @@ function clusterInfoOf({ server, extensions }: z.output<typeof Cluster>, ca: str
 
 /** Says what is wrong with a field. @param field empty: the whole file */
 function problemOfField(field: string): string {
-  if (field === '') return 'that is empty or no YAML; give another one';
+  if (field === '') return 'that cannot be read: it is empty or no YAML; give another one';
   if (field !== 'current-context') return `without usable ${field}`;
   return 'without a current-context; choose one with: kubectl config use-context NAME';
 }
@@ -147,7 +147,11 @@ function partOf<T extends z.ZodType>(
 ): z.output<T> {
   const entry = list.find((each) => each['name'] === name);
   const whose = `whose ${role} "${printable(name)}"`;
-  if (!entry) throw wrongKubeconfig(file, `${whose} is not in it; ${ONE_FILE}`);
+  const names = firstNames(
+    list.flatMap((each) => (typeof each['name'] === 'string' ? printable(each['name']) : [])),
+    5,
+  );
+  if (!entry) throw wrongKubeconfig(file, `${whose} is not in it, but ${names || 'none'}; ${ONE_FILE}`);
   const parsed = shape.safeParse(entry[key] ?? {});
   if (parsed.success) return parsed.data;
   const lacking = placeOf(parsed.error);

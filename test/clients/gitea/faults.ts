@@ -33,6 +33,7 @@ export { type Fault, LEAK } from './fault.ts';
 
 const UNEXPECTED = 'Check spec.gitea.url and what stands before Gitea';
 const BETWEEN = 'Check the server and what stands before it';
+const OR_TLS = `${BETWEEN}. If the port speaks https, write https`;
 const NOT_HTTP = 'Check that the URL is that of a web server, http or https as it speaks it';
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
@@ -124,7 +125,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-HTTP-11',
     status(302, { location: `http://other.invalid/${LEAK}` }),
     'a redirect (302) to http://other.invalid, another server, which is not followed',
-    'That is a login page, as a rule: let what stands before the API pass it without a login',
+    'That is a login page, as a rule: exempt /api from it',
   ),
   onJobs(
     'a redirect of all paths to the new host',
@@ -138,7 +139,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-HTTP-11',
     status(301, { location: `https://git.acme.invalid/${LEAK}=${JOBS}` }),
     'a redirect (301) to https://git.acme.invalid, another server, which is not followed',
-    'That is a login page, as a rule: let what stands before the API pass it without a login',
+    'That is a login page, as a rule: exempt /api from it',
   ),
   onJobs(
     'a redirect in a circle',
@@ -171,7 +172,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'something that is not HTTP': raw(`SSH-2.0-${LEAK}\r\n\r\n`),
     'headers without end': raw(`HTTP/1.1 200 OK\r\nx-a: ${LEAK.repeat(5000)}\r\n\r\n`),
   }),
-  ...alike('GR-HTTP-04', 'the connection was closed before the answer was complete', BETWEEN, {
+  ...alike('GR-HTTP-04', 'the connection was closed before the answer was complete', OR_TLS, {
     'a connection closed before the answer': (_seen, _response, request) => request.socket.destroy(),
     'a body cut before its Content-Length': raw(`${HEAD}content-length: 500\r\n\r\n{"jobs":[],"note":"${LEAK}"}`),
     'a chunked body without its end': raw(
@@ -202,7 +203,7 @@ const TIME_FAULTS: readonly Fault[] = [
     code: 'GR-HTTP-10',
     handler: bent(onPath(JOBS), status(503, { 'retry-after': '3600' })),
     message: (origin, seconds) =>
-      `${ACTIVE}: GET ${origin}${JOBS}: the server is busy (503) and asks to wait 3600 s, longer than the time limit of ${seconds} s leaves. Try again later, or raise --timeout.`,
+      `${ACTIVE}: GET ${origin}${JOBS}: the server is busy (503) and asks to wait 3600 s, which does not fit into what is left of ${seconds} s. Try again later, or raise --timeout.`,
   },
 ];
 
@@ -234,6 +235,13 @@ const VERSION_FAULTS: readonly Fault[] = [
     (_seen, response) => json(response, { version: 127 }),
     'the answer is not what Gitea sends: the answer has no usable "version"',
     SHAPE,
+  ),
+  onVersion(
+    'the token has no scope',
+    'GR-GITEA-02',
+    refused('token does not have at least one of required scope(s), required=[zzz]'),
+    'Gitea forbids it (403): the token lacks each scope that reads',
+    'The token needs a scope that reads: for an organization read:organization, of an owner. It is in the Secret of authToken',
   ),
   onVersion(
     'no Gitea at this address',

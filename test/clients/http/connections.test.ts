@@ -59,7 +59,7 @@ describe('TLS', () => {
     const failure = await failureOfSending(request(server.origin), { ca: other.ca });
 
     expect(failure.message).toBe(
-      `read it: GET ${server.origin}/: its certificate is for another host name. Use the name in the certificate, or renew the certificate.`,
+      `read it: GET ${server.origin}/: its certificate is for gitea.example.com, 127.0.0.1, and not for localhost:${server.port}. Use the name in the certificate, or renew the certificate.`,
     );
   });
 

@@ -86,7 +86,7 @@ test.each(['another port', 'another scheme'])('redirects to %s never reach it', 
   const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
 
   expect(failure.message).toBe(
-    `read it: GET ${server.origin}/path: a redirect (302) to ${target}, another server, which is not followed. That is a login page, as a rule: let what stands before the API pass it without a login.`,
+    `read it: GET ${server.origin}/path: a redirect (302) to ${target}, another server, which is not followed. That is a login page, as a rule: exempt /api from it.`,
   );
   expect(reached).toEqual([]);
 });

@@ -84,7 +84,7 @@ it.each([
   [
     'whose context is not there',
     { over: { 'current-context': 'nowhere' } },
-    'current context "nowhere" is not in it; if kubectl finds it, this writes a whole one: kubectl config view',
+    'current context "nowhere" is not in it, but there, here; if kubectl finds it, this writes a whole one: kubectl config view',
   ],
   ['without a context', { over: { 'current-context': '' } }, 'choose one with: kubectl config use-context NAME.'],
   ['whose user is not there', { over: { users: [] } }, 'user "u"'],
@@ -138,6 +138,6 @@ it('a kubeconfig may be any garbage', async () => {
   }
   writeFileSync(file, '');
   expect((await failure(file)).message).toMatch(
-    /garbage is a kubeconfig that is empty or no YAML; give another one\.$/,
+    /garbage is a kubeconfig that cannot be read: it is empty or no YAML; give another one\.$/,
   );
 });

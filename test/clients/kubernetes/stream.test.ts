@@ -66,6 +66,16 @@ it('a stream that does not begin is a failure', async () => {
   await expect(linesOf(origin)).rejects.toMatchObject({ code: 'GR-CLUSTER-09' });
 });
 
+it('a refused connection names the context of the kubeconfig, and the VPN', async () => {
+  const client = new KubeClient({ url: 'https://127.0.0.1:1', context: { name: 'prod', namespace: 'ci' } });
+  onTestFinished(() => client.close());
+  const first = client.stream({ what: 'watch', path: '/' }, 500, new AbortController().signal).next();
+
+  await expect(first).rejects.toThrow(
+    'Check the address of context prod in the kubeconfig, the VPN and that the server is up.',
+  );
+});
+
 async function linesOf(url: string): Promise<readonly string[]> {
   const client = new KubeClient({ url });
   onTestFinished(() => client.close());
