@@ -97,8 +97,10 @@ export function blockedAdvice(blocked: BlockedJob, isTold = false): readonly str
   const [holder] = repositoryHas ?? [];
   const approve = 'open the page of the run: it has a button when an approval is missing';
   if (!holder) return approvalIs(event) === 'impossible' ? ['wait, and re-run it if it stays so'] : [approve];
-  const release = `wait for the other run, or cancel it: gitea-runners explain ${holder.id} has its link`;
-  return approvalIs(event) === 'impossible' ? [release] : [release, approve];
+  const see = `gitea-runners explain ${holder.id} has its link`;
+  if (approvalIs(event) === 'impossible') return [`wait for the other run, or cancel it: ${see}`];
+  const wait = `wait for the other run: ${see}`;
+  return approvalIs(event) === 'possible' ? [approve, wait] : [wait, approve];
 }
 
 /** Gitea asks for an approval only for pull requests from forks, and not for `pull_request_target`. */

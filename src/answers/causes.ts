@@ -15,7 +15,7 @@ type ServedJob = ExplainedJob & { readonly verdict: 'served' };
 export function verdictText(...[job, nowMs, runners, isShared = false]: Parameters<typeof causeText>): string {
   const text = causeText(job, nowMs, runners, isShared);
   if (job.isActionsOff || job.verdict !== 'served') return text;
-  return `${text}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
+  return `${text.replace(/\.$/, '')}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
 }
 
 /** Returns the sentence about a job without its future runner. */

@@ -310,7 +310,7 @@ const ARGOCD_REMEDIES: Remedies = [
     /SharedResourceWarning: (?<kind>\w+)\/(?<name>[\w.-]+) is part of applications (?<one>[\w./-]+) and (?<other>[\w./-]+)/, // controller/state.go
     'take <kind> <name> out of the source of one of the Applications <one> and <other>',
   ],
-  [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
+  [/(?:Shared|Repeated) ?[Rr]esource/, 'leave the RunnerGroup in one place of one Application'],
   [
     /waiting for deletion of [\w.-]*\/(?<kind>\w+)\/(?<name>[\w.-]+)/,
     'see what holds the deletion of <kind> <name>, finalizers as a rule: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
@@ -318,10 +318,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/Operation terminated/, 'sync it again: somebody has ended that sync'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
   // Argo CD 3.5: util/argo/argo.go, controller/sync.go.
-  [
-    /in namespace '(?<space>\S+)' is not permitted to use project '(?<name>\S+)'/,
-    'argocd proj add-source-namespace <name> <space>',
-  ],
+  [/'(?<space>\S+)' is not permitted to use project '(?<name>\S+)'/, 'argocd proj add-source-namespace <name> <space>'],
   [/ repo (?<url>\S+) is not permitted in project '(?<name>\S+)'/, 'argocd proj add-source <name> <url>'],
   [
     /server '(?<url>\S+)' and namespace '(?<space>\S*)' .*allowed destinations in project '(?<name>\S+)'/,
@@ -333,7 +330,7 @@ const ARGOCD_REMEDIES: Remedies = [
     "argocd proj allow-namespace-resource <name> '<group>' <kind>",
   ],
   [/project .*(?:does not exist|not allowed|not found)/, 'make that AppProject, or correct spec.project'],
-  [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
+  [/(?:matching|default) service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
   [/cluster \S+ not found|no clusters with this name/, 'correct spec.destination: argocd cluster list'],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
@@ -371,9 +368,16 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/namespaces? "[^"]*" not found/, `create that namespace again: ${STEP_2}`],
   [/signature is required|not signed/, 'sign that commit, or correct spec.signatureKeys of the AppProject'],
-  [/larger than max/, 'keep RunnerGroups in a smaller repository, or raise ARGOCD_GRPC_MAX_SIZE_MB of Argo CD'],
+  [/(?:larger than|exceeded) max/, 'keep RunnerGroups in a smaller repository, or raise ARGOCD_GRPC_MAX_SIZE_MB'],
   [/conflict with "/, 'let Argo CD alone write it: kubectl get --show-managed-fields -o yaml shows who else does'],
-  [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
+  [/app path (?:does not|is not)/, 'correct spec.source.path of the Application, or make that folder in git'],
+  [/out-of-bounds symlinks\. file: (?<file>\S+)/, 'take <file> out of git: that link leads out of the repository'],
+  [/wipe out all resources/, 'write allowEmpty: true into spec.syncPolicy.automated of the Application'],
+  [/submodule/, 'give Argo CD access to that submodule: argocd repo list. Or take it out of git'],
+  [/both name and server|server missing|clusters with the same/, 'write one of name and server in spec.destination'],
+  [/repoURL and either/, 'write spec.source.repoURL and spec.source.path of the Application'],
+  [/Namespace for .* is missing/, 'write metadata.namespace of that object, or spec.destination.namespace'],
+  [/exceeds the Kubernetes resource size/, 'lower spec.revisionHistoryLimit of the Application, or split its folder'],
   [
     /no space left|\.lock': File exists/,
     'empty the folder of argocd-repo-server: kubectl -n argocd rollout restart deployment/argocd-repo-server',
@@ -381,10 +385,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/knownhosts|host key/i, 'give Argo CD the key of that host: ssh-keyscan HOST | argocd cert add-ssh --batch'],
   [/(?:list refs|ls-remote).*x509|SSL cert/, 'give Argo CD the CA of that host: argocd cert add-tls HOST --from FILE'],
   [/(?:error|code|HTTP):? 429|Rate lim/, 'let Argo CD ask that host more seldom: timeout.reconciliation in argocd-cm'],
-  [
-    /(?:error|code|HTTP):? 5\d\d|remote end hung up|early EOF/,
-    'see whether that host is well, as a rule Gitea: its log, and what stands before it',
-  ],
+  [/(?:error|code|HTTP):? 5\d\d|remote end hung up|early EOF/, 'see whether that host is well: the log of Gitea'],
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
   ...unreached('argocd-repo-server'),
   [
@@ -412,7 +413,9 @@ const FINAL =
 function argocdRemedy(message: string, key: string, places?: Places): string | undefined {
   const [namespace, application] = key.split('/');
   const remedy = remedyIn(ARGOCD_REMEDIES, message, { ...places, APP: `-n ${namespace} ${application}` });
-  return remedy ?? (REFUSED.test(message) ? remedyOf({ reason: NO_POD, message }, places && { places }) : undefined);
+  // Argo CD applies Jobs, and no pods.
+  const refused = { reason: NO_POD, message: `Job: ${message}` };
+  return remedy ?? (REFUSED.test(message) ? remedyOf(refused, places && { places }) : undefined);
 }
 
 /** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */
@@ -433,8 +436,11 @@ function olderPlugin(error: string): string | undefined {
 
 export const ERROR_CODE = /\bGR-[A-Z]+-\d+/;
 
-/** Returns the next step after a message with a code. The message itself ends in its remedy. */
+/** Returns the next step after a message with a code: the remedy at its end, if it has one. */
 export function correctText(error: string): string {
   const [code] = ERROR_CODE.exec(error) ?? [];
-  return code === undefined ? 'correct what it says' : `do what it says (${manual('errors.md')} has ${code})`;
+  if (code === undefined) return 'correct what it says';
+  const [, remedy] = /\. ([A-Z].*?)\.?$/s.exec(error) ?? [];
+  if (remedy === undefined) return `do what it says (${manual('errors.md')} has ${code})`;
+  return remedy.replace(/^(?!Argo|Gitea|Kube|Job|Runner|Secret)[A-Z](?=[a-z])/, (first) => first.toLowerCase());
 }

@@ -242,7 +242,7 @@ function capAdvice(explained: ExplainedGroup, { holders = [], weight = 1 }: Held
     slotNeedText || explained.slots
       ? `${group} has ${Math.max(0, cap - takenSlots)} of ${cap} slots free (${slots})${slotNeedText}`
       : `${group} has no free slot (${slots})`;
-  if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
+  if (cap === 0) return `${raise}: it is 0`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
   if (cannotStart > 0) return `${full}, and ${cannotStart} of its runners cannot start: mend that first`;
   const away = holders.filter(({ offline }) => offline).length;

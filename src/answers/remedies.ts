@@ -97,7 +97,9 @@ const REMEDIES: Remedies = [
     /^\w*Image.* (?:HTTP response to HTTPS client|look like a TLS handshake)/,
     'that registry speaks plain HTTP: tell containerd of the nodes so (hosts.toml), or give the registry TLS',
   ],
-  [/^(?:\w*Image.* 50\d |RegistryUnavailable)/, 'see whether that registry runs: ask who runs it'],
+  [/^\w*Image.*QPS exceeded/, 'wait: node <NODE> pulls few at once. Often: raise registryPullQPS of its kubelet'],
+  [/^\w*Image.*(?:text\/html|beginning of value)/, 'see which proxy or login answers node <NODE>: a web page came'],
+  [/^(?:\w*Image.*: 5\d\d\b|RegistryUnavailable)/, 'see whether that registry runs: ask who runs it'],
   [
     /^\w*Image.* (?:no longer supported since containerd|media type .*\.v1\+)/,
     'push that image again in a format of today (OCI, or Docker v2 schema 2), or correct the image: containerd of the nodes reads no older one',
@@ -111,13 +113,10 @@ const REMEDIES: Remedies = [
   ],
   [/^\w*Image.*dial unix (?<socket>[\w./-]+)/, `the program behind <socket> does not answer: ${NODE}`],
   [/^\w*Image.*proxyconnect/, 'see that the proxy of containerd on node <NODE> answers, or use NO_PROXY'],
-  [
-    /^\w*Image.* lookup (?<host>\S+) .*such host/,
-    'correct the image, or the DNS of node <NODE>: it does not know <host>',
-  ],
+  [/^\w*Image.* lookup (?<host>\S+) .*such host/, 'correct the image, or DNS of node <NODE>: it does not know <host>'],
   ...unreached('node <NODE>', '^\\w*Image.*'),
   [
-    /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
+    /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF|cancell?ed)\b/,
     'see whether node <NODE> reaches the registry: network, DNS, proxy',
   ],
   // containerd 2.4: core/content, pkg/archive.
@@ -129,6 +128,7 @@ const REMEDIES: Remedies = [
     /^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|invalid reference|(?:manifest|name|blob) unknown|unknown (?:manifest|blob)))/,
     IMAGE,
   ],
+  [/^(?:ErrImage|Image)/, 'see what node <NODE> says of that image: journalctl -u containerd, crictl pull'],
   // kubelet 1.37: pkg/kubelet/util/manager (the object exists, and the kubelet cannot read it), pkg/kubelet/token.
   [
     /^\w+: .*(?:failed to sync \w+ cache|object \S+ not registered|services have not yet been read)/,
@@ -154,7 +154,17 @@ const REMEDIES: Remedies = [
     /^Failed(?:Mount|Attach).* (?:driver name|not contain driver) (?<driver>[\w.-]+\w)/, // pkg/volume/csi
     `see whether the pod of CSI driver <driver> runs on node <NODE>: kubectl ${ON_NODE}; kubectl get csidrivers`,
   ],
-  [/^FailedMount.*Output: mount\.(?<type>[\w.]+): /, 'see that the server of that <type> volume admits node <NODE>'],
+  [
+    /^FailedMount.*(?:fsck|superblock on \/dev|structure|Input\/output)/i,
+    'repair that file system, or make its claim again',
+  ],
+  [
+    /^FailedMount.*(?:bad option;|helper program|unknown filesystem type|executable file not found)/,
+    'put the program that mounts it on node <NODE> (nfs-common or nfs-utils, cifs-utils, or that of its driver)',
+  ],
+  [/^FailedMount.*(?:FSGroup|chown).*not permitted/i, 'take fsGroup out of <TEMPLATE>, or let its server chown'],
+  [/^FailedMount.*[: ]mount\.(?<type>[\w.]+): /, 'see that the server of that <type> volume admits node <NODE>'],
+  [/^FailedMount.*(?:connection|route|stale|busy)/i, `see whether the server of that volume is well, and ${LOOK}`],
   [/^FailedAttach.*(?:limit exceed|Exhausted)/i, 'add a node, or use fewer volumes: a node attaches only so many'],
   [/^Failed(?:Mount|AttachVolume|MapVolume)/, DRIVER],
   [/^FailedResourceClaimCreation/, 'correct resourceClaims in <TEMPLATE>: kubectl get resourceclaimtemplates -A'],
@@ -185,28 +195,33 @@ const REMEDIES: Remedies = [
     'see what node <NODE> says of <what>, or correct that profile in <TEMPLATE>: kubectl describe node <NODE>',
   ],
   [/^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|timed? ?out)/, `its node is too slow: ${NODE}`],
+  [
+    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start).*(?:OOM-killed|memory limit|memory\.max)/,
+    'raise spec.resources.limits.memory, or that of this container in <TEMPLATE>: it is too low to start',
+  ],
+  [
+    /^(?:\w+ContainerError|StartError|FailedCreatePodSandBox).*(?:allocate memory|child's PID|temporarily unavail|too many open|cgroup)/,
+    `node <NODE> is short of memory, processes or files, or its cgroups are broken: ${NODE}`,
+  ],
   [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in <TEMPLATE>, or the image'],
   [
-    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
+    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
   ],
-  [/^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun)/, `see what the runtime says there, and ${LOOK}`],
+  [
+    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start)/,
+    `see what the runtime says there, and ${LOOK}`,
+  ],
   [/^SignatureValidationFailed/, 'ask who wants signatures on the nodes. Or sign the image'],
   // The newest Event of the cluster autoscaler (1.36: processors/status, core/scaleup), of GKE's, or of Karpenter (1.14: scheduling/events.go).
   [/^Unschedulable.* (?:TriggeredScaleUp|Nominated): /, 'see in the log of the autoscaler why no node has come'],
-  [
-    /^Unschedulable.* FailedScaleUp: .*quota/i,
-    'raise the quota of the cloud for machines of that zone, or free a node: the autoscaler tries again by itself',
-  ],
+  [/^Unschedulable.* FailedScaleUp: .*quota/i, 'raise the quota of the cloud for that zone, or free a node'],
   [
     /^Unschedulable.* FailedScaleUp: .*out of resources/i,
     'let the node group have other zones or types of machines: the cloud has none of these left. The autoscaler tries again by itself',
   ],
   [/^Unschedulable.* FailedScaleUp: /, `see why the cloud gave no node: ${SCALER_STATUS}`],
-  [
-    /^Unschedulable.* max (?:node group size|total nodes in cluster|cluster \w+ limit) reached/,
-    'raise the maximum of that node group, or free a node',
-  ],
+  [/^Unschedulable.* max [\w ]+ reached/, 'raise the maximum of that node group, or free a node'],
   [
     /^Unschedulable.* NotTriggerScaleUp: .*(?:in backoff after failed scale-up|not ready for scale-up)/,
     `see why the last node did not come, after which the autoscaler pauses for 5 to 30 minutes: ${SCALER_STATUS}`,
@@ -215,16 +230,17 @@ const REMEDIES: Remedies = [
     /^Unschedulable.* FailedScheduling: .*limits (?:for|have been exhausted for) (?:nodepool|provisioner)/,
     'raise spec.limits of that NodePool, or free a node: kubectl get nodepools',
   ],
+  [
+    /^Unschedulable(?!.* (?:NotTriggerScaleUp|FailedScheduling): )(?=.*Insufficient ).*(?:volume node affinity|volume zone)/,
+    'add a node with room where the volume of its claim is, or lower requests in spec.resources: kubectl -n <NAMESPACE> describe pvc<CLAIMS>',
+  ],
   [/ ProvisioningFailed: .*(?:authoriz|denied|forbidden)/i, 'give the CSI driver the right that it lacks in the cloud'],
   [/^SchedulerError.*(?:claim|volume)|^\w+: .* (?:FailedBinding|ProvisioningFailed): /i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
   [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in <TEMPLATE>'],
   [/^SchedulerError/, 'see the log of that scheduler'],
   [/^StartsElsewhere/, 'look at its Workload, which names the cluster, and at the pods there'],
-  [
-    /^SchedulingGated/,
-    'ask whoever sets the gates that it names: what stands before the / is the domain of that program (kueue.x-k8s.io: Kueue)',
-  ],
+  [/^SchedulingGated/, 'ask who sets the gates: before the / stands the domain of the program (kueue.x-k8s.io: Kueue)'],
   [
     /^(?:Pulling|(?:ContainerCreating|PodInitializing).* network is ready)/,
     'see whether the image is large and the registry slow: take a smaller image, or a mirror near the nodes',
@@ -267,9 +283,9 @@ const REMEDIES: Remedies = [
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
 ];
 
-/** Remedies for a Job that Kueue holds (0.17: pkg/scheduler, pkg/scheduler/flavorassigner, pkg/cache/scheduler). */
+/** Remedies for a Job that Kueue holds or evicts (0.17: pkg/scheduler, pkg/cache/scheduler, pkg/controller/core). */
 const KUEUE: Remedies = [
-  [/\w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],
+  [/\w+Queue .*(?:doesn't exist|not found|missing)/, 'make that queue of Kueue, or correct spec.queue'],
   [
     /\w+Queue .*(?:stopped|inactive)/,
     'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner: kubectl describe clusterqueues,localqueues -A says why',
@@ -290,11 +306,20 @@ const KUEUE: Remedies = [
   [/topology "(?<topology>[\w.-]+)"/, 'wait for room on the nodes of Topology <topology>, or lower spec.resources'],
   [/taint \{(?<taint>\S+).* in flavor/, 'have runners tolerate taint <taint> in <TEMPLATE>, if they may run there'],
   [/node affinity|in flavor /, 'correct <TEMPLATE>, or give the ClusterQueue a flavor for it'],
-  [/^admission check (?<check>\S+)/, 'ask who runs admission check <check>: kubectl get admissionchecks'],
   [
     /^(?:Job suspended|spec\.suspend is set)$/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue',
   ],
+  [/PodsReady timeout/, 'see why its pod was not ready in time, or raise waitForPodsReady.timeout: Kueue tries again'],
+  [/PodsReady condition/, 'wait: Kueue starts one Job after another (waitForPodsReady.blockAdmission)'],
+  [/^Preempted/, 'wait for free quota. To have it spared: spec.priorityTiers, or more nominalQuota in the queue'],
+  [
+    /deactivated due to (?:exceeding the maximum number of re-queu|.*execution time)/,
+    'see why its pods were not ready, or ran too long, and have another made: kubectl -n <NAMESPACE> delete job <RUNNER>',
+  ],
+  [/failed node/, 'wait: Kueue starts it again on another node'],
+  [/admission check\S* \[?(?<check>[\w.-]+)/i, 'ask who runs admission check <check>: kubectl get admissionchecks'],
+  [/gated by:? (?<gate>\S+)/, 'ask who set the gate <gate>'],
   [/deactivated/, 'see who deactivated its Workload, then set spec.active there'],
   [/^/, 'see all that Kueue says: kubectl -n <NAMESPACE> describe workloads'],
 ];
@@ -317,15 +342,9 @@ const REGISTRATION: Remedies = [
   [/proxyconnect/, `see that pods reach the proxy in ${PROXY}: its port, whether it runs, NetworkPolicy`],
   [/remote error: tls: .*certificate/, `write an address in ${GITEA_URL} that asks for no client certificate`],
   [/remote error: tls/, `see in the log of what stands before ${GITEA_URL} why it ends TLS`],
-  [
-    /(?:HTTP response to HTTPS client|look like a TLS handshake)/,
-    `write http:// in ${GITEA_URL}, or give that address TLS: it speaks plain HTTP`,
-  ],
+  [/HTTP response to HTTPS client|like a TLS handshake/, `write http:// in ${GITEA_URL}, or give it TLS: it has none`],
   // A redirect turns a POST into a GET.
-  [
-    / (?:400|405|30\d) /,
-    `see whether ${GITEA_URL} must begin with https://, or with another host: curl -sI ADDRESS shows where it leads`,
-  ],
+  [/ (?:400|405|30\d) /, `see whether ${GITEA_URL} must begin with https://, or with another host: curl -sI ADDRESS`],
   [/content-type.*html/, `let what stands before ${GITEA_URL} pass requests of runners (/api/actions) without a login`],
   [
     /(?:read-only file system|permission denied)/,
@@ -336,22 +355,16 @@ const REGISTRATION: Remedies = [
     /(?:registration token (?:not found|has been invalidated)|of the token not found|missing runner token)/,
     `write a new registration token of this scope into <SECRET>: ${STEP_2}`,
   ],
-  [
-    / is after (?<end>[\dTZ:-]+)/,
-    `renew the certificate at ${GITEA_URL}, valid until <end>. If it is new, see the clock of node <NODE>`,
-  ],
+  [/ is after (?<end>[\dTZ:-]+)/, 'renew the certificate of Gitea, valid until <end>, or see the clock of node <NODE>'],
   [/not yet valid/, 'see whether the clock of node <NODE> is right, and the certificate of Gitea valid'],
-  [
-    /(?:certificate is (?:not )?valid for|any IP SANs)/,
-    `write a name of that certificate in ${GITEA_URL}, or correct the certificate`,
-  ],
+  [/certificate is (?:not )?valid for|any IP SANs/, `write a name of that certificate in ${GITEA_URL}, or correct it`],
   [/(?:unknown authority|certificate signed by)/, 'have pods trust the CA of Gitea: spec.caBundle of <GROUP>'],
   [/x509/, `see and correct the certificate at ${GITEA_URL}`],
   [/tls:/, `see what stands before ${GITEA_URL}, and which TLS it speaks`],
   [/no such host/, `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`],
   [/\b404\b/, `see that ${GITEA_URL} is the base address of Gitea, and that Actions is switched on in app.ini`],
-  [/ (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
-  [/(?: 50\d |can't (?:create|update) )/, 'see whether Gitea runs: its log, and what stands before it'],
+  [/ (?:40[13]|41\d|42\d|451) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
+  [/(?: 5\d\d |can't (?:create|update) )/, 'see whether Gitea runs: its log, and what stands before it'],
   [/TLS handshake timeout/, `${REACH}. If small requests pass, correct the MTU of the network of pods`],
   ...unreached('the network of pods'),
   [/awaiting headers/, `see why ${GITEA_URL} answers late: its load, and what stands before it`],
@@ -371,6 +384,9 @@ const NOT_ADMITTED: Remedies = [
     'change spec.resources by what that quota or LimitRange asks for',
   ],
   [/PodSecurity/, `${PROFILE} command`],
+  [/match these scopes/, 'make a ResourceQuota of that scope, or change priorityTiers or priorityClassName'],
+  [/node selector/, 'correct nodeSelector in <TEMPLATE>, or the annotation node-selector of the namespace'],
+  [/tolerations .*conflict/, 'correct tolerations in <TEMPLATE>, or the whitelist of tolerations of the namespace'],
   [/ cannot \w+ resource/, 'give the account that it names this right, by a Role and a RoleBinding in that namespace'],
   [
     /security context constraint/, // OpenShift
@@ -395,6 +411,10 @@ const NOT_ADMITTED: Remedies = [
     'take another image (spec.image, or that of <TEMPLATE>), from a mirror for example, or ask who runs <POLICY>',
   ],
   [/denied .*\b(?:requests|limits)\b/i, 'write the requests and limits that it asks for, or ask who runs <POLICY>'],
+  [
+    /^(?!.*(?:autogen-|template)).*\bJob\b.*denied .*\b(?:label|annotation)s?\b/i,
+    'no field of a RunnerGroup writes that at its Jobs, only at pods: ask who runs <POLICY> to except these Jobs',
+  ],
   [/denied .*\b(?:label|annotation)s?\b/i, 'write that into metadata of <TEMPLATE>, or ask who runs <POLICY>'],
   [/admission ?(?:webhook|policy)/i, 'ask who runs <POLICY>, or correct <TEMPLATE>'],
   [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
@@ -424,10 +444,7 @@ const SANDBOX: Remedies = [
     /plugin type="(?<plugin>[\w.-]+)".*(?:unauthorized|forbidden)/i,
     'mend the login of network plugin <plugin> to the API server, as a rule by a restart of its pods: kubectl get pods -A -o wide. Other nodes may have this, too',
   ],
-  [
-    /plugin type="(?<plugin>[\w.-]+)"/,
-    `see whether the pod of network plugin <plugin> works on node <NODE>: kubectl ${ON_NODE}`,
-  ],
+  [/plugin type="(?<plugin>[\w.-]+)"/, `see the pod of network plugin <plugin> on node <NODE>: kubectl ${ON_NODE}`],
   [/(?:cni|network)/i, `see whether the pod of the network plugin works on node <NODE>: kubectl ${ON_NODE}`],
   [/^/, `see what the runtime of containers on node <NODE> says in its log, and ${NODE}`],
 ];
@@ -448,7 +465,7 @@ const OF_REASON: Readonly<Record<string, Remedies>> = {
 export const TAINTS: Remedies = [
   [
     /taint \W?(?:taint=)?node\.(?:cloudprovider\.)?kubernetes\.io\/(?!unschedulable)/,
-    'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
+    'mend those nodes, or add one: kubectl describe nodes; a toleration does not help',
   ],
   [
     /taint \W?(?:taint=)?(?<taint>[\w./-]*(?:disrupt|terminat|delet|drain|evict|maintenance|reboot|rebalanc|spot-itn|shut-?down)[\w./-]*)/i,
@@ -520,7 +537,7 @@ const OTHER_RULE =
 
 /** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
-  /^(?:Evicted|Preempted|NodeLost|PodDeleted|TaintManagerEviction|ScaleDown|Descheduled|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
+  /^(?:Evicted|Preempted|NodeLost|PodDeleted|TaintManagerEviction|ScaleDown|Descheduled|Disabled|StartError|ContainerCannotRun|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
 
 /** True when the logs of the pod say more than this. */
 export function hasLogs(trouble: PodTrouble): boolean {
@@ -613,7 +630,9 @@ export function podAdvice(
   const command = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${object}`;
   const remedy = remedyOf(trouble, { group, runner });
   const wait = comesByMs === undefined ? '' : `wait until ${timeText(comesByMs)}. After that `;
-  return remedy === undefined ? seeWhy(group, runner, object) : `${reason}: ${wait}${remedy}; ${command}`;
+  // Our own words for a Job without a pod would tell nobody more.
+  const cause = reason === NO_POD || isSuspended ? '' : `${reason}: `;
+  return remedy === undefined ? seeWhy(group, runner, object) : `${cause}${wait}${remedy}; ${command}`;
 }
 
 /** @param object as `kubectl describe` takes it */

@@ -189,7 +189,8 @@ const ROWS: readonly Row[] = [
     code: 4,
     says: [
       'Cause: held back: group runners/zero starts no runners, because its cap is 0',
-      'Next: group runners/zero starts no runners, because spec.maxActiveRunners is 0: raise spec.maxActiveRunners in',
+      'Next: raise spec.maxActiveRunners in ',
+      'zero.yaml: it is 0',
     ],
   },
   {

@@ -538,7 +538,7 @@ const GROUP: readonly Row[] = [
     application: DRIFTED,
     unserved:
       'held back: group runners/ci starts no runners, because its cap is 0; RunnerGroup runners/ci differs from git',
-    next: 'argocd app diff runners shows what git has; then argocd app sync runners. If git has the same: group runners/ci starts no runners',
+    next: 'argocd app diff runners shows what git has; then argocd app sync runners. If git has the same: raise spec.maxActiveRunners of RunnerGroup runners/ci: it is 0',
   },
   {
     when: 'its group is suspended in the cluster, and not in git',
@@ -658,6 +658,25 @@ const GROUP: readonly Row[] = [
     next: 'group runners/ci has 3 of 4 slots free (1 starting), and this job takes 4: wait, or raise',
   },
   {
+    when: 'its run is of a pull request, and another run of its repository goes on',
+    pushes: [
+      { jobs: [{ key: 'build', runsOn: ['linux'] }] },
+      { event: 'pull_request', jobs: [{ key: 'lint', runsOn: ['linux'] }], needsApproval: true },
+    ],
+    cause: 'it waits for an approval, because its run is of a pull request, or for its concurrency group',
+    next: 'open the page of the run: it has a button when an approval is missing Next: wait for the other run: gitea-runners explain 1 has its link',
+    not: 'cancel it',
+  },
+  {
+    when: 'the message of serve has the remedy at its end',
+    groupStatus: notReady(
+      'GiteaFailed',
+      'GR-HTTP-03 list jobs: git.acme cannot be reached. Check the URL, and the proxy.',
+    ),
+    unserved: 'RunnerGroup runners/ci is not ready: GiteaFailed: GR-HTTP-03 list jobs: git.acme cannot be reached.',
+    next: 'check the URL, and the proxy; serve tries again by itself',
+  },
+  {
     when: 'the group that would have its labels is broken',
     runsOn: ['gpu'],
     others: [group('gpu', { label: 'gpu', spec: '  maxWorkers: 7\n' })],
@@ -694,7 +713,7 @@ const GROUP: readonly Row[] = [
     runsOn: ['gpu'],
     others: [group('gpu', { label: 'gpu', secret: 'lost' })],
     unserved: 'RunnerGroup runners/gpu has its labels, and cannot be served: GR-TOKEN-10',
-    next: 'mend RunnerGroup runners/gpu: do what it says',
+    next: 'mend RunnerGroup runners/gpu: create it: kubectl create secret generic lost --namespace argocd',
   },
   {
     when: 'a sync waits for the health of a group that serve cannot serve',
@@ -768,6 +787,14 @@ const KUEUE: readonly Row[] = [
     workload: 403,
     cause: 'it waits in queue team-a of Kueue: Job suspended',
     next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+  },
+  {
+    when: 'Kueue has given it up, because its pods were never ready in time',
+    jobs: [inQueue()],
+    workload: 'The workload is deactivated due to exceeding the maximum number of re-queuing retries',
+    unserved: 'it waits in queue team-a of Kueue: The workload is deactivated due to exceeding the maximum',
+    next: 'see why its pods were not ready, or ran too long, and have another made: kubectl -n runners delete job <runner>;',
+    not: 'Suspended: ',
   },
   {
     when: 'its queue of Kueue does not exist',
@@ -985,6 +1012,77 @@ const START: readonly Row[] = [
     pod: onNode(130),
     cause: 'its pod has not started: PodInitializing: no container has started (node node-1), for 2m',
     next: 'describe pods -l job-name=',
+  },
+  {
+    when: 'the memory limit of setup is too low to start it',
+    ...failed(
+      initContainer('setup', {
+        terminated: {
+          exitCode: 128,
+          reason: 'StartError',
+          message:
+            'failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?): unknown',
+        },
+      }),
+      { nodeName: 'node-7' },
+    ),
+    cause:
+      'its last runner failed: StartError: container setup did not start: container init was OOM-killed (memory limit too low?) (node node-7); Argo CD',
+    next: 'raise spec.resources.limits.memory, or that of this container in spec.podTemplate: it is too low to start',
+    not: ' logs ',
+  },
+  {
+    when: 'docker cannot be started, again and again',
+    pod: onNode(
+      300,
+      initContainer(
+        'docker',
+        { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } },
+        {
+          lastState: {
+            terminated: {
+              exitCode: 128,
+              reason: 'StartError',
+              message: 'failed to start container "x": Error response from daemon: exec: "dockerd": not found',
+            },
+          },
+        },
+      ),
+    ),
+    unserved: 'CrashLoopBackOff: container docker did not start: exec: "dockerd": not found: back-off 40s',
+    next: 'CrashLoopBackOff: correct command, args and mounts, or the image',
+  },
+  {
+    when: 'its kubelet has pulled too many images in this minute',
+    pod: onNode(95, cannotStart('ErrImagePull', 'pull QPS exceeded')),
+    cause: 'its pod has not started: ImagePullBackOff: pull QPS exceeded, for 1m',
+    next: 'ImagePullBackOff: wait: node node-1 pulls few at once. Often: raise registryPullQPS of its kubelet',
+  },
+  {
+    when: 'its node cannot mount NFS, in the words of mount',
+    pod: onNode(395),
+    events: [
+      warning(
+        'FailedMount',
+        'MountVolume.SetUp failed for volume "cache" : mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t nfs nas:/ci /var/lib/x\nOutput: mount: /var/lib/x: bad option; for several filesystems (e.g. nfs, cifs) you might need a /sbin/mount.<type> helper program.',
+        8,
+      ),
+    ],
+    unserved: 'FailedMount: MountVolume.SetUp failed for volume "cache" : mount: /var/lib/x: bad option; for several',
+    next: 'FailedMount: put the program that mounts it on node node-1 (nfs-common or nfs-utils',
+  },
+  {
+    when: 'its node has no memory for a sandbox, in the words of containerd and runc',
+    pod: onNode(395),
+    events: [
+      warning(
+        'FailedCreatePodSandBox',
+        'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to start sandbox "3f0c": failed to create containerd task: failed to create shim task: mkdir /sys/fs/cgroup/x: cannot allocate memory: unknown',
+        8,
+      ),
+    ],
+    unserved: 'FailedCreatePodSandBox: mkdir /sys/fs/cgroup/x: cannot allocate memory (node node-1), for 6m',
+    next: 'FailedCreatePodSandBox: node node-1 is short of memory, processes or files',
   },
   {
     when: 'no scheduler has looked at its pod',
@@ -1246,7 +1344,7 @@ const START: readonly Row[] = [
         { name: 'cache', persistentVolumeClaim: { claimName: 'cache-web' } },
       ],
     }),
-    unserved: 'pod has unbound immediate PersistentVolumeClaims.',
+    unserved: 'pod has unbound immediate PersistentVolumeClaims; runner',
     says: 'kubectl -n runners describe pvc <runner>-x7x9z-work cache-web; kubectl get storageclass,csidrivers',
     next: 'look at its claim and StorageClass',
   },

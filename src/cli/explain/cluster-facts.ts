@@ -5,7 +5,7 @@ import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from
 import { isSameTrouble } from '../../answers/remedies.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
-import { POD_DELETED, STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
+import { POD_DELETED, STARTS_ELSEWHERE, withoutRuntime } from '../../clients/kubernetes/kube-pods.ts';
 import { findCluster, type Settings } from '../../plan/settings.ts';
 import { memo } from '../../planner/collections.ts';
 import type { RunnerTrouble } from '../../planner/decisions.ts';
@@ -397,5 +397,5 @@ function isOfScheduler({ reason, reportingComponent, source }: Event): boolean {
 }
 
 function cut(message: string | null | undefined): string {
-  return oneLine(message ?? '', LONGEST_MESSAGE);
+  return oneLine(withoutRuntime(message ?? ''), LONGEST_MESSAGE);
 }

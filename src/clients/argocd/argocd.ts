@@ -61,7 +61,7 @@ const NO_RETRY = { limit: 0 };
 const WRONG_URL =
   'the URL of Argo CD is not of the form https://argocd.example.com, without user and password. Correct --argocd-url.';
 const WRONG_TOKEN =
-  'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.';
+  'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into key argocd-token of Secret gitea-runners-serve.';
 
 export type ArgoCd = ReturnType<typeof openArgoCd>;
 
@@ -204,7 +204,7 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
 }
 
 const NEW_TOKEN =
-  'It is expired, revoked or of another Argo CD: make a new one with "argocd account generate-token" and put it into the Secret';
+  'It is expired, revoked or of another Argo CD: make a new one with "argocd account generate-token" and put it into key argocd-token of Secret gitea-runners-serve';
 const IN_WINDOW = 'Wait for its end, or allow manual syncs in the window ("manualSync: true")';
 const OR_NOT_THERE =
   'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces';

@@ -102,7 +102,9 @@ export function troubleOfPending(pod: KubePod): Pending {
   }
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
-  if (stuck) return { trouble: troubleOfStuck(pod, stuck) };
+  const isByRate = /QPS exceeded/.test(stuck?.state?.waiting?.message ?? '');
+  const since = isByRate && { stillSinceMs: scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp };
+  if (stuck) return { trouble: troubleOfStuck(pod, stuck), ...since };
   if (pod.spec?.nodeName) return troubleOfStandstill(pod, pod.spec.nodeName, scheduled);
   return scheduled || containers.length > 0 ? {} : troubleWithoutScheduler(pod);
 }
@@ -158,7 +160,7 @@ const PREEMPTION = /\s*preemption: .*$/s;
 /** The image, and why it cannot be pulled, without what kubelet and containerd write around it. */
 function pullText(message: string): string {
   const [, image] = PULLED.exec(message) ?? IMAGE.exec(message) ?? [];
-  const cause = message.replace(PULLED, '').replaceAll(AROUND, '');
+  const cause = withoutRuntime(message.replace(PULLED, ''));
   if (image === undefined || cause === '') return message;
   return cause.includes(image) ? cause : `${image}: ${cause}`;
 }
@@ -166,7 +168,10 @@ function pullText(message: string): string {
 const PULLED = /^(?:Back-off pulling|Failed to pull) image "([^"]*)": /;
 const IMAGE = /^failed to pull and unpack image "([^"]*)": /;
 const AROUND =
-  /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference) "[^"]*":|failed to copy:|httpReadSeeker: failed open:) /g;
+  /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference|start \w+) "[^"]*":|failed to (?:copy|create [\w ]*task[\w ]*):|(?:Failed to create pod sandbox|Error response from daemon|OCI runtime create failed|runc create failed|unable to start container process|httpReadSeeker: failed open):) |mount failed: exit status \d+\s+Mounting command:.*?\sOutput: |: unknown$/gs;
+
+/** Removes what the kubelet, the runtime and `mount` write before a cause. */
+export const withoutRuntime = (message: string): string => message.trim().replaceAll(AROUND, '');
 
 /**
  * Says what a pod with a node waits for, and since when. A half-dead node looks like one that pulls an image. But images
@@ -235,7 +240,7 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     const end = state?.terminated;
     // The kubelet stops sidecars when the pod has failed. How they end then says nothing.
     if (!end || end.exitCode === 0 || sidecars.has(name)) continue;
-    if (isOfNode(end)) return endOfNode(name, end);
+    if (isOfNode(end)) return endOfNode(name, end, pod);
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
     const last = lastWords(end.message ?? '');
     const trouble = troubleOf(reason, `${endText(name, end)}${last && `: ${last}`}`);
@@ -266,7 +271,12 @@ type Terminated = Readonly<
 
 const KILLED = 137;
 
-function endText(container: string, { exitCode, reason }: Terminated): string {
+/** Containerd's and Docker's words for a container that never ran. */
+const NEVER_BEGAN = wordSet('StartError ContainerCannotRun');
+
+function endText(container: string, { exitCode, message, reason }: Terminated): string {
+  if (NEVER_BEGAN.has(reason ?? '') && message)
+    return `container ${container} did not start: ${withoutRuntime(message)}`;
   const killed = exitCode === KILLED ? ' (killed, Kubernetes tells of no OOM)' : '';
   const word = reason === 'OOMKilled' ? ` (${reason})` : killed;
   return `container ${container} ended with exit code ${exitCode}${word}`;
@@ -280,8 +290,10 @@ function isOfNode({ reason }: Terminated): boolean {
   return !OF_PROGRAM.has(reason ?? '');
 }
 
-function endOfNode(container: string, end: Terminated): PodTrouble {
-  return troubleOf(end.reason ?? '', end.message || endText(container, end));
+function endOfNode(container: string, end: Terminated, pod: KubePod | undefined): PodTrouble {
+  const reason = end.reason ?? '';
+  const text = NEVER_BEGAN.has(reason) ? '' : end.message;
+  return { ...troubleOf(reason, text || endText(container, end)), ...nodeOf(pod ? [pod] : []) };
 }
 
 /** Names of the init containers that run beside the others. */
@@ -306,7 +318,7 @@ export function endOfSidecar(pod: KubePod): PodTrouble | undefined {
 }
 
 function troubleOf(reason: string, message: string | null | undefined): PodTrouble {
-  const text = oneLine(message ?? '', LONGEST_OF_KUBERNETES);
+  const text = oneLine(withoutRuntime(message ?? ''), LONGEST_OF_KUBERNETES);
   return { reason: printable(reason), ...(text !== '' && { message: text }) };
 }
 
@@ -427,8 +439,10 @@ function endOfPod(pod: KubePod): PodEnd | undefined {
   if (trouble) return trouble;
   const runner = runnerState(pod)?.terminated;
   if (!runner || runner.exitCode === 0) return undefined;
-  const end = isOfNode(runner) ? endOfNode('runner', runner) : troubleOf('RunnerFailed', endText('runner', runner));
-  return { ...end, ...((isOfNode(runner) || runner.exitCode === KILLED) && nodeOf([pod])) };
+  const end = isOfNode(runner)
+    ? endOfNode('runner', runner, pod)
+    : troubleOf('RunnerFailed', endText('runner', runner));
+  return { ...end, ...(runner.exitCode === KILLED && nodeOf([pod])) };
 }
 
 /** Returns the message of the kubelet about an eviction, or that of another program about a disruption. */

@@ -277,9 +277,7 @@ describe('of a Gitea that only the cluster reaches', () => {
     const { code, stdout } = await run();
 
     expect(code, stdout).toBe(1);
-    expect(stdout).toMatch(
-      /✗ Gitea, org acme: GR-HTTP-01 .*\n {4}do what it says \(https:.*docs\/errors\.md has GR-HTTP-01\)\n/,
-    );
+    expect(stdout).toMatch(/✗ Gitea, org acme: GR-HTTP-01 .*\n {4}check the URL and that the server is up\n/);
     expect(stdout).toContain('✗ RunnerGroup runners/ci, as serve sees it: GiteaFailed');
     expect(stdout).not.toContain('Make a token');
   });
@@ -430,7 +428,7 @@ describe('what is told of a group that is ready', () => {
     ['ImagePullBackOff', 'ci-1: ImagePullBackOff: not found', 'correct the image'],
     ['InitContainerRunning', 'ci-1: init container register has not ended (node n)', 'see that pods reach Gitea'],
     ['InitContainerRunning', 'ci-1: init container setup has not ended (node n)', 'see what that init container waits'],
-    ['ImagePullBackOff', 'ci-1: ImagePullBackOff: zzz', 'See the events of these pods'],
+    ['CreateContainerConfigError', 'ci-1: CreateContainerConfigError: zzz', 'See the events of these pods'],
     [
       'Unschedulable',
       'ci-1: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.',
