@@ -205,10 +205,7 @@ function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
 }
 
 /** Values from the command line that no file tells. A registration token does not show its scope. */
-interface GivenSettings {
-  readonly scope: WhoseJobs | undefined;
-  readonly gitea: string | undefined;
-}
+type GivenSettings = Readonly<{ scope: WhoseJobs | undefined; gitea: string | undefined }>;
 
 interface ImportedGroup {
   /** The namespace is empty where no file names it. */

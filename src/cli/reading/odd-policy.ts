@@ -48,11 +48,7 @@ function behind(policy: Policy, list: (typeof LISTS)[number]): readonly Odd[] {
   });
 }
 
-interface Place {
-  readonly path: Path;
-  readonly policy: Policy;
-  readonly nowMs: number;
-}
+type Place = Readonly<{ path: Path; policy: Policy; nowMs: number }>;
 type Judge = (text: string, place: Place) => string | undefined;
 
 /** Judges of scalars by their places. */

@@ -24,10 +24,7 @@ import { cut } from '../../shared/printable.ts';
 export type Odd = readonly [path: Path, message: string];
 
 /** A value of a RunnerGroup, with its path from the root of the document. */
-export interface Part {
-  readonly path: Path;
-  readonly value: unknown;
-}
+export type Part = Readonly<{ path: Path; value: unknown }>;
 
 /** Returns what cannot be meant in the values of a group. */
 export function oddValues(group: RunnerGroup): readonly Odd[] {

@@ -146,10 +146,7 @@ function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup)
     );
 }
 
-interface Overlap {
-  readonly other: RunnerGroup;
-  readonly labels: readonly string[];
-}
+type Overlap = Readonly<{ other: RunnerGroup; labels: readonly string[] }>;
 
 /** Finds for each active group the first one before it with the same Gitea, a common scope and a common label. */
 function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {

@@ -10,10 +10,7 @@ import { siblingOf } from '../../planner/evidence.ts';
 import { SHARDS, type Texts } from '../../shared/marks.ts';
 
 /** An Application. Without `namespace` it lives in Argo CD's own (control-plane) namespace. */
-export interface ApplicationRef {
-  readonly namespace?: string;
-  readonly name: string;
-}
+export type ApplicationRef = Readonly<{ namespace?: string; name: string }>;
 
 /** A namespaced Kubernetes object. `group` is empty for the core API. */
 export type ObjectRef = Readonly<Record<'group' | 'kind' | 'namespace' | 'name', string>>;

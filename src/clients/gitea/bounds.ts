@@ -29,11 +29,7 @@ type Sharer = Readonly<Record<'key' | 'url', string>>;
 type NamespacesOf = ReadonlyMap<Sharer, ReadonlySet<string>>;
 
 /** The memory of one look. `most`: how many of the needed bytes it may keep. `sharers`: whose scopes share it. */
-interface Room {
-  readonly most: (needed: number) => number;
-  readonly keeps: (bytes: number) => void;
-  readonly sharers: string;
-}
+type Room = Readonly<{ most: (needed: number) => number; keeps: (bytes: number) => void; sharers: string }>;
 
 /**
  * The memory of all looks of a process. Namespaces have equal shares; so have the Giteas of each, and their scopes.

@@ -40,11 +40,7 @@ interface Answer {
 }
 
 /** The requests of a look with their answers. */
-export interface KeptLook {
-  readonly version: string;
-  readonly beganMs: number;
-  readonly answers: readonly Answer[];
-}
+export type KeptLook = Readonly<{ version: string; beganMs: number; answers: readonly Answer[] }>;
 
 /** Returns the key that names a look at a target, and the key that opens it. */
 export function keysOf({ scope, token }: Pick<GiteaTarget, 'scope' | 'token'>) {

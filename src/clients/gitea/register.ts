@@ -13,11 +13,7 @@ import { beginningOf, failureOfStatus, foreignToken } from './failures.ts';
 import { readShape } from './shapes.ts';
 
 /** A row in Gitea, with the secret of its runner: whoever has this secret gets its job. */
-export interface Registered {
-  readonly id: number;
-  readonly uuid: string;
-  readonly token: string;
-}
+export type Registered = Readonly<{ id: number; uuid: string; token: string }>;
 
 /** The answer repeats the labels, of which a runner has 16 KiB at most (`bounds.ts`). */
 const MOST_BYTES = 64 * 1024;

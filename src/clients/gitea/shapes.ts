@@ -15,10 +15,7 @@ import type { VersionFacts } from './version.ts';
 export class ShapeError extends Error {}
 
 /** One page of a list with the count in its body, which every version and list has. */
-export interface ListPage<T> {
-  readonly rows: readonly T[];
-  readonly total: number;
-}
+export type ListPage<T> = Readonly<{ rows: readonly T[]; total: number }>;
 
 /** Schemas of the used fields. They take 5 ms of a start, so they are made while the first answer is on its way. */
 const listShapes = once(() => {
@@ -126,12 +123,7 @@ export function readRepos(json: unknown) {
   });
 }
 
-interface RowReading {
-  readonly version: VersionFacts;
-  readonly shape: JobRowShape;
-  readonly nowMs: number;
-  readonly shelf: Shelf;
-}
+type RowReading = Readonly<{ version: VersionFacts; shape: JobRowShape; nowMs: number; shelf: Shelf }>;
 
 function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }: RowReading): Job {
   const subject = nameRow('job', json, index);

@@ -11,11 +11,7 @@
 export type ClockBounds = Readonly<Record<'leastMs' | 'mostMs', number>>;
 
 /** When a request was sent and its answer's head came, ms by this machine's clock; and the header `Date`. */
-export interface ClockReading {
-  readonly sentMs: number;
-  readonly receivedMs: number;
-  readonly date: string;
-}
+export type ClockReading = Readonly<{ sentMs: number; receivedMs: number; date: string }>;
 
 /** The one form that servers may send (RFC 9110, 5.6.7); `Date.parse` alone would take any text. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;

@@ -33,10 +33,7 @@ const LONGEST_WORDS = 500;
 
 type Answer = Login & { readonly untilMs: number };
 
-interface ExecOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly timeoutMs: number;
-}
+type ExecOptions = Readonly<{ env: Readonly<Record<string, string | undefined>>; timeoutMs: number }>;
 
 /** Answers of login programs: one per kubeconfig, so one or two in a process. */
 const answers = new Map<string, Promise<Answer>>();

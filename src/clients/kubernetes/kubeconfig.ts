@@ -10,10 +10,7 @@ import type { ClientCertificate } from '../http/wire.ts';
 import type { ClusterConfig } from './config.ts';
 
 /** The answer of a login program: a token, a certificate, or both. */
-export interface Login {
-  readonly token?: string | undefined;
-  readonly clientCertificate?: ClientCertificate | undefined;
-}
+export type Login = Readonly<{ token?: string | undefined; clientCertificate?: ClientCertificate | undefined }>;
 
 export interface NamedProgram {
   readonly file: string;

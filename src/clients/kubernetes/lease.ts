@@ -44,10 +44,7 @@ type LeaseObject = z.infer<typeof LeaseObject>;
 type LeaseSpec = NonNullable<LeaseObject['spec']>;
 
 /** The Lease as last read, and since when this process has seen it unchanged. Other machines' clocks are not trusted. */
-interface LeaseSeen {
-  readonly lease: LeaseObject;
-  readonly sinceMs: number;
-}
+type LeaseSeen = Readonly<{ lease: LeaseObject; sinceMs: number }>;
 
 function afterRead(seen: LeaseSeen | undefined, lease: LeaseObject, nowMs: number): LeaseSeen {
   const isSame = seen !== undefined && JSON.stringify(seen.lease.spec) === JSON.stringify(lease.spec);

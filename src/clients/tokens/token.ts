@@ -10,10 +10,7 @@ const FORMS = /^(?:[0-9a-f]{40}|[\w-]+\.[\w-]+\.[\w-]+)$/;
 type TokenScheme = 'token' | 'Bearer';
 
 /** The repositories that a policy opens: a token may see more. Equal ids: the same ones. */
-export interface Reach {
-  readonly id: string;
-  readonly covers: (owner: string, repo: string) => boolean;
-}
+export type Reach = Readonly<{ id: string; covers: (owner: string, repo: string) => boolean }>;
 
 /** An API token with the one place it may be sent to. Prints as `(token)`; only `headerFor` returns it. */
 export class Token {

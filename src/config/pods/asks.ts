@@ -4,11 +4,7 @@ import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf, visitStr
 /** `field`: a field of `metadata` or `spec`; its value is its name. */
 export type AskedKind = 'image' | 'serviceAccount' | 'priorityClass' | 'secret' | 'pullSecret' | 'field';
 
-export interface Asked {
-  readonly kind: AskedKind;
-  readonly value: string;
-  readonly path: FieldPath;
-}
+export type Asked = Readonly<{ kind: AskedKind; value: string; path: FieldPath }>;
 
 /** Fields that hold the name of something, `Struct.field`. */
 const NAMED: readonly (readonly [AskedKind, ...(readonly string[])])[] = [

@@ -42,10 +42,7 @@ export interface ListType {
   readonly distinctBy: readonly string[];
 }
 
-interface Field {
-  readonly required: boolean;
-  readonly type: ValueType;
-}
+type Field = Readonly<{ required: boolean; type: ValueType }>;
 
 /** Fields of a struct by name. Maps: a field may not be called `constructor` by accident. */
 const fieldsByStruct = new Map<string, ReadonlyMap<string, Field>>();

@@ -2,6 +2,7 @@
  * Kubernetes' Pod Security Standards, as the API server's admission plugin judges a pod (k8s.io/pod-security-admission,
  * `policy/check_*.go`). A rule has the id of its check. Windows pods need not set what Windows does not know.
  */
+import type { SECURITY_PROFILES } from '../runnergroup/words.ts';
 import {
   containersOf,
   entriesOf,
@@ -15,7 +16,7 @@ import {
   type Value,
 } from './pod-schema.ts';
 
-export type SecurityLevel = 'privileged' | 'baseline' | 'restricted';
+export type SecurityLevel = (typeof SECURITY_PROFILES)[number];
 
 /** A field that breaks a rule. If the rule requires a field, the place of the missing field. */
 export interface Violation extends TemplateFault {
@@ -37,10 +38,7 @@ export function securityViolations(template: Mapping, level: SecurityLevel): rea
 }
 
 /** A security context and its place, or the place where it is missing. */
-interface Context {
-  readonly path: FieldPath;
-  readonly context: Value | undefined;
-}
+type Context = Readonly<{ path: FieldPath; context: Value | undefined }>;
 
 type Check = (pod: ReturnType<typeof podForSecurity>) => readonly TemplateFault[];
 

@@ -74,10 +74,7 @@ export function warningLines(file: string, warnings: readonly Denial[]): readonl
 }
 
 /** Refused groups (exit 3). `whole`: the failure of a command that does all or nothing; undefined: none is refused. */
-export interface Refusals {
-  readonly byGroup: ReadonlyMap<RunnerGroup, Failure>;
-  readonly whole: Failure | undefined;
-}
+export type Refusals = Readonly<{ byGroup: ReadonlyMap<RunnerGroup, Failure>; whole: Failure | undefined }>;
 
 /** Sorts denials by group. Those of the whole Application refuse each group. */
 export function refusalsBy(file: string, groups: readonly RunnerGroup[], denials: readonly Denial[]): Refusals {

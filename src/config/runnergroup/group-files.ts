@@ -24,11 +24,7 @@ const NO_MANIFESTS =
 export const STANDARD_INPUT = '-';
 
 /** A file that was found: its real path, and its name in messages. */
-interface Found {
-  readonly real: string;
-  readonly name: string;
-  readonly kind: 'file' | 'pipe' | 'standard input';
-}
+type Found = Readonly<{ real: string; name: string; kind: 'file' | 'pipe' | 'standard input' }>;
 
 type Where = { readonly paths: readonly string[]; readonly recursive: boolean; readonly cwd: string };
 type Search = ReturnType<typeof newSearch>;

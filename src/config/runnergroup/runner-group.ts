@@ -22,11 +22,7 @@ export interface PodProxy {
 }
 
 /** Place in a file, 1-based. */
-export interface FilePlace {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-}
+export type FilePlace = Readonly<{ file: string; line: number; column: number }>;
 
 type Resources = { readonly requests: Texts; readonly limits: Texts };
 
@@ -70,7 +66,7 @@ export interface NormalFields {
 export const SPELLINGS = ['org', 'user', 'repo', 'gitea', 'giteaURL', 'defaultLabels', 'maxWorkers'] as const;
 export type SpellingField = (typeof SPELLINGS)[number];
 
-/** All other fields of the spec keep the schema's form: a new field needs its entry in `schema.ts` and nothing here. */
+/** All other fields of the spec keep the schema's form: a new field needs its entry in `group-schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
 
 /** `runner`: in modes dind and host. `rootless`: in dind-rootless and buildkit. The others: of the sidecars. */
@@ -97,12 +93,7 @@ export interface RunnerGroup extends SameFields, NormalFields {
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
   /** Set if the group stands for one of its sizes (sizes.ts). */
-  readonly size?: {
-    readonly name: string;
-    readonly weight: number;
-    readonly index: number;
-    readonly group: RunnerGroup;
-  };
+  readonly size?: Readonly<{ name: string; weight: number; index: number; group: RunnerGroup }>;
 }
 
 /**
