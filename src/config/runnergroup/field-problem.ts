@@ -437,14 +437,9 @@ function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Sur
 function wrongSize(path: Path, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, around: Surroundings): string {
   const limit = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
   const value = valueAt(around.value, path);
-  switch (issue.origin) {
-    case 'string':
-      return value === '' ? 'must not be empty' : `must have ${limit} characters`;
-    case 'array':
-      return `must have ${limit} entries`;
-    default:
-      return `must be ${limit}, not ${describe(path, value)}${otherUnit(path, value, issue)}`;
-  }
+  if (issue.origin === 'array') return `must have ${limit} entries`;
+  if (issue.origin === 'string') return value === '' ? 'must not be empty' : `must have ${limit} characters`;
+  return `must be ${limit}, not ${describe(path, value)}${otherUnit(path, value, issue)}`;
 }
 
 /** Returns the advice for seconds instead of minutes, or milliseconds instead of seconds. */
@@ -471,17 +466,10 @@ function describe(path: Path, value: unknown): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
   if (!isShown(path) && typeof value !== 'object') return `a ${typeof value}`;
-  switch (typeof value) {
-    case 'string':
-      if (TOKEN.test(value)) return 'a string';
-      return value === '' ? 'an empty string' : `the string ${quoted(value.replace(LONG_WAY, '$1…'))}`;
-    case 'number':
-      return `the number ${value}`;
-    case 'boolean':
-      return `the boolean ${value}`;
-    default:
-      return 'a mapping';
-  }
+  if (typeof value === 'number' || typeof value === 'boolean') return `the ${typeof value} ${value}`;
+  if (typeof value !== 'string') return 'a mapping';
+  if (TOKEN.test(value)) return 'a string';
+  return value === '' ? 'an empty string' : `the string ${quoted(value.replace(LONG_WAY, '$1…'))}`;
 }
 
 /** Examples for fields that are often missing or wrong, by path. No field inside of a list is among them. */
