@@ -25,7 +25,9 @@ describe('one word means one thing', () => {
 
   it('a sentence for people has no name of a type of the program: a rename has gone too far', () => {
     const names = new Set(
-      files.flatMap(({ text }) => [...text.matchAll(/^(?:export )?interface (\w+)/gm)].map((m) => m[1])),
+      files.flatMap(({ text }) =>
+        [...text.matchAll(/^(?:export )?(?:interface|type(?=[^=\n]+= Readonly<\{)) (\w+)/gm)].map((m) => m[1]),
+      ),
     );
     for (const word of ['RunnerGroup', 'Lease', 'Secret', 'Pod', 'Job', 'Application', 'Event']) names.delete(word);
     const mangledIn = (text: string) =>
