@@ -56,7 +56,7 @@ spec.podTemplate.spec.volumes[0].hostPath: must not be set: it is a folder of th
   podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: c, mountPath: /srv}]}], volumes: [{name: c, hostPath: {path: /srv}}]}}
 warning: spec.resources: is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}" [GR-WARN-08]
   {resources: ~, podTemplate: {metadata: {labels: {team: web}}}}
-spec.idleSchedule[0].from: must be a time of the day, e.g. "07:00"; got the string "8:00"; write from: "08:00" [GR-INPUT-05]
+spec.idleSchedule[0].from: must be a time of the day, e.g. "07:00"; got the string "8:00"; write "08:00" [GR-INPUT-05]
   idleSchedule: [{runners: 1, from: 8:00, to: 19:00}]
 spec.idleSchedule[0].to: must be a time of the day, e.g. "07:00"; got the string "8pm" [GR-INPUT-05]
   idleSchedule: [{runners: 1, from: 07:00, to: 8pm}]
@@ -315,7 +315,7 @@ spec.spawnTimeoutSeconds: must be at most 86400, not the number 300000; if these
   spawnTimeoutSeconds: 300000
 spec.idleSchedule[0].days[0]: must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun, not the string "Mon-Fri"; write Mon, Tue, Wed, Thu, Fri [GR-INPUT-05]
   idleSchedule: [{runners: 1, from: 07:00, to: 19:00, days: [Mon-Fri]}]
-spec.idleSchedule[0].timeZone: must be the IANA name of a time zone, e.g. Europe/Berlin: this one is not known; got the string "CET+1"; write a city, e.g. Europe/Berlin, or "Etc/GMT-1" [GR-INPUT-05]
+spec.idleSchedule[0].timeZone: must be the IANA name of a time zone, e.g. Europe/Berlin: this one is not known; got the string "CET+1"; write "Etc/GMT-1" [GR-INPUT-05]
   idleSchedule: [{runners: 1, from: 07:00, to: 19:00, timeZone: CET+1}]
 # The way of a webhook is a secret.
 spec.notify[0].webhook: must be a mapping, not the string "https://hooks.slack.com/…"; write "webhook: {url: …}" [GR-INPUT-05]
@@ -339,6 +339,30 @@ spec.podTemplate.spec.preemptionPolicy: must be a string, not true or false, whi
   podTemplate: {spec: {preemptionPolicy: false}}
 spec.podTemplate.spec.hostUsers: must be true or false, not a string; remove the quotes: hostUsers: false [GR-INPUT-05]
   podTemplate: {spec: {hostUsers: "false"}}
+# Law F294: each message has the line to write, and that line is right.
+spec.defaultLabels: must be a list of labels or false, not the string "false"; write "defaultLabels: false" [GR-INPUT-05]
+  defaultLabels: "false"
+spec.labels[0]: "ubuntu-latest=docker://node:20" is neither name:host nor name:docker://image; write "ubuntu-latest:docker://node:20" [GR-INPUT-06]
+  labels: [ubuntu-latest=docker://node:20]
+spec.labels[0]: "ghcr.io/a/ubuntu:act" is neither name:host nor name:docker://image; it lacks its name: write "ubuntu-latest:docker://ghcr.io/a/ubuntu:act" [GR-INPUT-06]
+  labels: [ghcr.io/a/ubuntu:act]
+spec.podTemplate.spec.initContainers[0].image: is missing; write "image: …" [GR-INPUT-05]
+  podTemplate: {spec: {initContainers: [{name: warm, command: [warm]}]}}
+spec.podTemplate.spec.initContainers[0].image: is missing; only containerMode dind has a container docker of its own [GR-INPUT-05]
+  podTemplate: {spec: {initContainers: [{name: docker, resources: {limits: {cpu: 2}}}]}}
+spec.podTemplate.spec.containers[0].name: is a container of initContainers: move it there [GR-INPUT-05]
+  containerMode: dind
+  podTemplate: {spec: {containers: [{name: docker, resources: {limits: {cpu: 2}}}]}}
+spec.image: must be a string, not a mapping; write "image: gitea/runner:1.0.8" [GR-INPUT-05]
+  image: {repository: gitea/runner, tag: 1.0.8}
+spec.notify[0].slack.channel: must be a string, not empty: "#" begins a comment. Quote it: channel: "#…" [GR-INPUT-05]
+  notify: [{slack: {channel: ~}}]
+spec.gitea.url: must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com; remove the spaces around it [GR-INPUT-05]
+  gitea: {url: "https://git.corp.io "}
+spec.gitea.url: must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com; write "https://git.corp.io" [GR-INPUT-05]
+  gitea: {url: "https:/git.corp.io"}
+spec.gitea.url: must be a URL with a host, e.g. https://gitea.example.com; write "https://git.corp.io:3000" [GR-INPUT-05]
+  gitea: {url: "https://git.corp.io:3000:443"}
 `);
 
 /** What looks like a mistake, and is none. */
@@ -383,6 +407,12 @@ it.each<[string, Spec, Spec]>([
   [
     'note: 1 RunnerGroup without metadata.namespace: Argo CD takes the destination namespace, here it is default',
     { namespace: undefined },
+    {},
+  ],
+  ['metadata.spec: unknown field; it belongs beside metadata: take two spaces away [GR-INPUT-04]', { spec: {} }, {}],
+  [
+    'metadata.annotations["argocd.argoproj.io/sync-wave"]: would make every sync of the Application wait, for this group or for its prune: remove it [GR-INPUT-05]',
+    { annotations: { 'argocd.argoproj.io/sync-wave': 5 } },
     {},
   ],
 ])('validate says what to write: %s', async (message, metadata, spec) => {
@@ -440,6 +470,24 @@ it.each([
 });
 
 it.each([
+  ['apiversion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\n', '1:1: has a field apiversion: write apiVersion'],
+  [
+    'apiVersion: gitea.bpg.pw/v1alpha1\nkind: List\nitems: []\n',
+    '2:1: kind: must be RunnerGroup, not "List". A List has "apiVersion: v1"',
+  ],
+  [
+    '{"kind": "RunnerGroup", // a\n "apiVersion": "gitea.bpg.pw/v1alpha1"}\n',
+    '1:1: JSON has no comments: remove each "//"',
+  ],
+])('an object of another form: %j', async (text, message) => {
+  const { stderr } = await runHere(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': text }));
+
+  expect(stderr).toContain(`x.yaml:${message} [GR-INPUT-03]`);
+});
+
+it.each([
+  ['labels:\n- a\n-gpu\nb: 1\n', 3, 1, 'a list needs a space after its dash: write "- gpu"'],
+  ['a: {url: http://a:}\n', 1, 10, 'a value that ends with a colon needs quotes'],
   ['```yaml\na: 1\n```\n', 1, 1, 'a line of Markdown (```) stands here: remove it'],
   ['a: 1\n```\n', 2, 1, 'a line of Markdown (```) stands here: remove it'],
   // A fence in a block scalar is no mistake.

@@ -1,4 +1,4 @@
-/** Law F287 (docs/spec.md): `validate` warns of values of a policy that are legal and cannot be meant. */
+/** Laws F287 and F294 (docs/spec.md): `validate` warns of values of a policy that are legal and cannot be meant. */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { quietDocument } from '../support/group-files.ts';
@@ -55,10 +55,44 @@ securityProfile.withReason: is baseline, and highest allows privileged without a
   securityProfile: {highest: privileged, withReason: baseline}
 groups[0].maxActiveRunners: is 50, more than the 20 of the whole policy, so it limits nothing: write less, or remove it
   {maxActiveRunners: 20, groups: [{match: {name: x}, maxActiveRunners: 50}]}
+giteas[0]: fits no Gitea, because a star is no pattern here: write the address of each
+  {giteas: ["https://git.example.com/*"], enforcement: warn}
 podTemplateFields[0]: is no field of a pod, so it allows nothing: write spec.nodeSelector
   podTemplateFields: [spec.nodeselector]
 groups[0].match.labels.tier: is no label that an object can have: correct it
   groups: [{match: {labels: {tier: very gold}}}]
+`);
+
+/** Law F294: what an error says of the spec of a policy, with the line to write. */
+const WRONG = specRows(`
+namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"; write "org:acme"
+  namespaces: [{name: a, scopes: [acme]}]
+namespaces[0].scopes[0]: must be a string, not a mapping: quote it, without a space: "org:acme"
+  namespaces: [{name: a, scopes: [{org: acme}]}]
+groups[0].match.scope: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme/web"; write "repo:acme/web"
+  groups: [{match: {scope: acme/web}}]
+giteas[0]: must be the base URL of a Gitea: http or https, without credentials, query or fragment; got the string "git.corp.io"; write "https://git.corp.io"
+  giteas: [git.corp.io]
+registries[0]: must be the host of a registry with its port if it has one, e.g. docker.io or *.example.com:5000; got the string "https://docker.io"; write "docker.io"
+  registries: [https://docker.io]
+images[0]: must begin with the host of a registry, e.g. docker.io/gitea/runner or registry.example.com:5000/ci/**; got the string "gitea/runner:*"; write "docker.io/gitea/runner:*"
+  images: [gitea/runner:*]
+securityProfile: must be a mapping, not the string "baseline"; write "securityProfile: {highest: …}"
+  securityProfile: baseline
+namespaces[0]: must be a mapping, not the string "runners"; write "{name: …}"
+  namespaces: [runners]
+maxResources.requests: counts as one with the other: write "maxResources: {cpu: …}"
+  maxResources: {requests: {cpu: 8}}
+groups[0].match.namespaces: unknown field; did you mean "namespace"?
+  groups: [{match: {namespaces: [a]}}]
+priorityClasses: must be a list, not the string "none"; write "priorityClasses: []"
+  priorityClasses: none
+queues[0]: must be a name, or a pattern like team-*: lower-case letters, digits, dashes, dots and stars; got the string "a/ci"; write "ci"
+  queues: [a/ci]
+podTemplateFields[0]: must be a path like spec.nodeSelector or spec.containers.env; got the string "nodeSelector"; write "spec.nodeSelector"
+  podTemplateFields: [nodeSelector]
+exceptions[0].until: must be a day, e.g. 2027-03-31; got the string "31.12.2027"; write "2027-12-31"
+  exceptions: [{groups: ["*/*"], rules: [images], until: 31.12.2027, reason: x}]
 `);
 
 /** What looks like one of these, and is meant. */
@@ -84,6 +118,10 @@ registries with a star
 
 it.each(NEVER_MEANT)('%s', async (message, spec) => {
   expect(await told(spec)).toEqual([`${message} [GR-WARN-14]`]);
+});
+
+it.each(WRONG)('an error: %s', async (message, spec) => {
+  expect(await told(spec)).toEqual([message]);
 });
 
 it('says in how many years an exception ends', async () => {

@@ -168,7 +168,20 @@ it('a denial of a value of a default names the policy file, its field and the gr
   expect(generate.stderr).toContain('(the policy gives it this value in spec.namespaces[0].defaults.images.runner)');
 });
 
-it('a denial of what a group has itself names the group, and many groups of one default are one line', async () => {
+it("an image that no default names is the group's own, and a star ends at a slash", async () => {
+  const rules = 'images: [docker.io/*], defaults: {images: {runner: "docker.io/ci:1"}}';
+  const folder = folderWith({
+    'ci.yaml': one('  containerMode: dind-rootless\n').replace('  containerMode: host\n', ''),
+  });
+
+  const { stderr } = await runHere(['validate', folder, '--policy', policy(rules)]);
+
+  expect(stderr).toMatch(
+    /ci\.yaml:\d+:\d+: spec\.image: is .*\("\*" ends at a slash: the policy needs docker\.io\/gitea\/runner\)/,
+  );
+});
+
+it('a denial of what a group has itself names its line and column, and many groups of one default are one line', async () => {
   const own = `  podTemplate: {spec: {containers: [{name: side, image: x.example.com/own:1}]}}\n`;
   const files = {
     'ci.yaml': one(own),
@@ -182,6 +195,6 @@ it('a denial of what a group has itself names the group, and many groups of one 
   expect(stderr.match(/x\.example\.com\/side:1/g)).toHaveLength(1);
   expect(stderr).toContain('(a default of the policy, for runners/three, runners/two)');
   expect(stderr).toMatch(
-    /ci\.yaml:\d+: runners\/one: spec\.podTemplate\.spec\.containers\[0\]\.image: is "x\.example\.com\/own:1"/,
+    /ci\.yaml:\d+:\d+: spec\.podTemplate\.spec\.containers\[0\]\.image: is "x\.example\.com\/own:1"/,
   );
 });

@@ -1,7 +1,7 @@
 /** `gitea-runners validate`: checks RunnerGroups, and prints the problems and warnings in one of five formats. */
 import { readFileSync } from 'node:fs';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { type Denial, denialLine } from '../../config/policy/denial.ts';
+import type { Denial } from '../../config/policy/denial.ts';
 import { PASS_WORKLOADS } from '../../config/policy/without-policy.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { pathText, stepsOf, valueAt } from '../../config/runnergroup/paths.ts';
@@ -117,11 +117,8 @@ async function readInSpite(io: Io, paths: Paths, policy: InstalledPolicy | undef
 
 async function printText(io: Io, checked: Checked, policyFile: string | undefined, isStrict: boolean): Promise<void> {
   const { problems, denials, warnings, count: groups, files } = checked;
-  const ofPolicy = denials.filter(({ origin }) => origin);
   const lines = [
-    ...problems.map(formatProblem),
-    ...(await problemsOfDenials(ofPolicy, checked.sources, checked.place)).map(formatProblem),
-    ...denials.filter(({ origin }) => !origin).map(denialLine),
+    ...[...problems, ...(await problemsOfDenials(denials, checked.sources, checked.place))].map(formatProblem),
     ...warnings.map((each) => formatProblem({ ...each, path: `${isStrict ? 'error' : 'warning'}: ${each.path}` })),
   ];
   const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);

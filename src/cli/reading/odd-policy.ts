@@ -51,6 +51,8 @@ function behind(policy: Policy, list: (typeof LISTS)[number]): readonly Odd[] {
 type Place = Readonly<{ path: Path; policy: Policy; nowMs: number }>;
 type Judge = (text: string, place: Place) => string | undefined;
 
+const NO_PATTERN = 'fits no Gitea, because a star is no pattern here: write the address of each';
+
 /** Judges of scalars by their places. */
 const JUDGES: readonly (readonly [places: RegExp, judge: Judge])[] = [
   [/^spec\.(?:namespaces\.\d+\.name|groups\.\d+\.match\.namespace|tokenBindings\.\d+\.namespace)$/, oddNamespace],
@@ -61,6 +63,7 @@ const JUDGES: readonly (readonly [places: RegExp, judge: Judge])[] = [
   [/^spec\.exceptions\.\d+\.until$/, oddEnd],
   [/\.podTemplateFields\.\d+$/, (text) => unknownField(text.split('.'))],
   [/\.images\.\d+$/, oddRegistry],
+  [/\.giteas\.\d+$/, (address) => (address.includes('*') ? NO_PATTERN : undefined)],
   [/\.securityProfile\.withReason$/, oddReason],
   [/^spec\.\w+\.\d+\.maxActiveRunners$/, oddCap],
   [

@@ -307,7 +307,11 @@ export function contradictions(pod: Mapping, containerMode: string): readonly Te
   });
 }
 
+/** Containers that only one containerMode has. */
+const OF_MODES: Readonly<Record<string, string>> = { docker: 'dind', buildkit: 'buildkit' };
+
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
+  const ourNames = new Set(containersOf(ours).map(({ container }) => stringOf(container, 'name')));
   const listOfContainer = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
   const volumes = new Set(
     [ours, template]
@@ -320,9 +324,14 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
     listOfContainer.set(name, list);
     const elsewhere = {
       path: [...path, 'name'],
-      message: `is the name of a container in ${earlierList}, too: give it another one`,
+      message: ourNames.has(name)
+        ? `is a container of ${earlierList}: move it there`
+        : `is the name of a container in ${earlierList}, too: give it another one`,
     };
-    const noImage = { path: [...path, 'image'], message: 'is missing; to change the runner, write "name: runner"' };
+    const mode = OF_MODES[name];
+    const ofList = list === 'containers' ? 'to change the runner, write "name: runner"' : 'write "image: …"';
+    const instead = mode === undefined ? ofList : `only containerMode ${mode} has a container ${name} of its own`;
+    const noImage = { path: [...path, 'image'], message: `is missing; ${instead}` };
     const unknown = ['volumeMounts', 'volumeDevices'].flatMap((field) =>
       listOf(container, field).flatMap((use, index) =>
         volumes.has(stringOf(use, 'name'))

@@ -49,7 +49,7 @@ export function originOf(policy: Policy, group: RunnerGroup, fieldPath: string):
 function placeInDefault(ofPolicy: unknown, own: unknown, merged: unknown, path: Path): Path | undefined {
   const [step, ...below] = path;
   if (ofPolicy === undefined) return undefined;
-  if (own === undefined) return path;
+  if (own === undefined) return valueAt(ofPolicy, path) === undefined ? undefined : path;
   if (step === undefined) return undefined;
   const element = valueAt(merged, [step]);
   const nameOf = (each: unknown) => valueAt(each, ['name']) ?? each;

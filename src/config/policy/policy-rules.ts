@@ -75,7 +75,9 @@ export const GROUP_RULES: Readonly<Record<Exclude<RuleName, 'projects' | 'reposi
     return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
       const image = parseImage(value);
       if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
-      const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
+      const isDeeper = image && allowed.some((each) => coversImage(each.replace(/\*+$/, '**/**'), image));
+      const ofStar = isDeeper ? ` ("*" ends at a slash: the policy needs ${image.registry}/${image.repository})` : '';
+      const hint = image?.digest === undefined ? ofStar : ' (a pattern with a tag covers no image by digest)';
       const imageText = `${quoted(value)}${image ? '' : UNREADABLE}`;
       return finding(path, `is ${imageText}; ${allowedBy(allowed)}${hint}. Use one of them`);
     });

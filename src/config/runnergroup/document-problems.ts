@@ -160,7 +160,11 @@ const WORDS: Readonly<Partial<Record<yaml.ErrorCode, Words>>> = {
     const quote = /closing (["'])/.exec(message)?.[1];
     if (quote !== undefined)
       return { offset: startOfToken(offset, text), message: `a quote (${quote}) is opened and never closed` };
-    return { offset, message: message.startsWith('Implicit map keys') ? NO_COLON : message };
+    return { offset, message: message.startsWith('Implicit map keys') ? noColon(offset, text) : message };
+  },
+  BLOCK_IN_FLOW: (offset, text, message) => {
+    const isColon = /^[^\s,{}[\]]+:[\]},\s]/.test(text.slice(offset));
+    return { offset, message: isColon ? 'a value that ends with a colon needs quotes' : message };
   },
   BAD_SCALAR_START: (offset, text) => ({
     offset,
@@ -180,7 +184,12 @@ function startOfToken(end: number, text: string): number {
   return end;
 }
 
-const NO_COLON = 'a key needs a colon and a space after it';
+function noColon(offset: number, text: string): string {
+  const [, item] = /^-([^\s-]\S*)/.exec(text.slice(offset)) ?? [];
+  return item === undefined
+    ? 'a key needs a colon and a space after it'
+    : `a list needs a space after its dash: write "- ${item}"`;
+}
 
 /** A key with a value, and then keys that stand below it; or a second ": " in a value. */
 function valueBeforeKeys(offset: number, text: string): { readonly offset: number; readonly message: string } {
@@ -189,7 +198,10 @@ function valueBeforeKeys(offset: number, text: string): { readonly offset: numbe
   if (next && next.indent > line.indent)
     return { offset: next.offset + next.indent, message: comparedWithLineBefore(next, text) };
   const valueText = text.slice(offset, next?.offset);
-  return { offset, message: /:\s/.test(valueText) ? 'a string with a colon and a space in it needs quotes' : NO_COLON };
+  return {
+    offset,
+    message: /:\s/.test(valueText) ? 'a string with a colon and a space in it needs quotes' : noColon(offset, text),
+  };
 }
 
 function comparedWithLineBefore(line: Line, text: string): string {

@@ -193,16 +193,19 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
   const problem = (message: string): FieldProblem => ({ path: here, message, code: 'GR-INPUT-04' });
   const owned = ownedKey(here);
   if (owned !== undefined) return problem(`is not yours to set: ${owned}`);
+  if (key.startsWith('//')) return problem('JSON has no comments: remove it');
   if (isTokenAt(here, around)) return problem(`unknown field; it ${NEVER_IN_GIT}`);
   // A policy has other fields.
   const foreign = around.schemaCommand === undefined ? ofOthers(path, key) : undefined;
   if (foreign !== undefined) return problem(`unknown field; ${foreign}`);
   const knownNames = namesAt(around.schema, path);
   const meantName = meantBy(key, OTHER_NAMES, knownNames);
-  const home = meantName === undefined ? homeOf(around.schema, key, path) : undefined;
+  const isPlural = knownNames.some((name) => key === `${name}s`);
+  const home = meantName === undefined && !isPlural ? homeOf(around.schema, key, path) : undefined;
   if (home) {
-    const placeText = home.length > 0 ? `below ${pathText(home)}` : 'beside spec';
-    return { ...problem(`unknown field; it belongs ${placeText}: move it there`), meant: [...home, key] };
+    const ofRoot = `beside ${path[0]}: ${path.length === 1 ? 'take two spaces away' : 'move it there'}`;
+    const placeText = home.length > 0 ? `below ${pathText(home)}: move it there` : ofRoot;
+    return { ...problem(`unknown field; it belongs ${placeText}`), meant: [...home, key] };
   }
   const [meant, inner] = meantName === undefined ? likelyField(path, key, around) : [meantName];
   if (meant !== undefined && inner !== undefined)
@@ -268,16 +271,27 @@ function wrongType(path: Path, expected: string, around: Surroundings): string {
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
   const misplaced = ofOtherPlace(path, value, around);
   if (misplaced !== undefined) return `must be ${expected}, not ${misplaced}`;
-  const [only, another] = expected === 'a mapping' && typeof value === 'string' ? namesAt(around.schema, path) : [];
-  const byField = only && !another ? `; write "${path.at(-1)}: {${only}: …}"` : '';
+  const byField = expected === 'a mapping' && typeof value === 'string' ? fieldFor(path, value, around) : '';
   const example = expected === 'a mapping' && path.length > 1 ? exampleOf(path) || byField : '';
   return `must be ${expected}, not ${describe(path, value)}${example}${asWanted(path, expected, value)}`;
+}
+
+/** Returns the mapping that a string stands for: one with a field that takes it, or with its only field. */
+function fieldFor(path: Path, value: string, { schema }: Surroundings): string {
+  const names = namesAt(schema, path);
+  const takes = (name: string) => names.length === 1 || schemaAt(schema, path)?.safeParse({ [name]: value }).success;
+  const [field, last] = [names.findLast(takes), path.at(-1)];
+  const key = typeof last === 'number' ? '' : `${last}: `;
+  return field === undefined ? '' : `; write "${key}{${field}: …}"`;
 }
 
 /** Returns what came and where it belongs: several owners, a container's limits, or a certificate. */
 function ofOtherPlace(path: Path, value: unknown, { schema }: Surroundings): string | undefined {
   const pathName = path.join('.');
   const [first = ''] = isMapping(value) ? Object.keys(value) : [];
+  if (path.at(-1) === 'image' && isMapping(value) && value['repository'] !== undefined)
+    return `a mapping; write "image: ${value['repository']}:${value['tag'] ?? 'TAG'}"`;
+  if (path.at(-1) === 'channel' && value === null) return 'empty: "#" begins a comment. Quote it: channel: "#…"';
   if (namesAt(schema, [...path, 0]).includes(first)) return `a mapping; write "${path.at(-1)}: [{${first}: …}]"`;
   if (/^spec\.(?:org|user)$/.test(pathName) && Array.isArray(value) && value.length > 1)
     return 'a list: write one RunnerGroup for each';
@@ -304,36 +318,50 @@ function asWanted(path: Path, expected: string, value: unknown): string {
     if (path.at(-1) === 'setupCommand' && OUTSIDE_DATA.test(value)) return `. It ${ONLY_DATA}`;
     if (path.at(-1) === 'setupCommand' && /[&|;<>$`"'\\*?~(){}#\n]/.test(value.trim()))
       return `; write ${shellLine(value)}`;
-    const items = value.split(/[\s,]+/).filter((item) => item !== '');
-    const isYaml = items.length > 0 && !items.some((item) => item.startsWith('*'));
+    const items = value.split(/[\s,]+/).filter((item) => !/^(?:|none)$/i.test(item));
+    const isYaml = !items.some((item) => item.startsWith('*')) && value.trim() !== '';
     return isYaml ? `; write ${quoted(`${path.at(-1)}: [${items.join(', ')}]`)}` : '';
   }
   return scalarInstead(String(path.at(-1)), expected, value);
 }
 
-/** Returns the likely meaning of a string of another form, if there is one. */
+const GITEA = /^spec\.gitea(?:\.url|URL)$/;
+/** Values in another form: their places, the form, and what was meant. */
+const FORMS: readonly (readonly [places: RegExp, form: RegExp, meant: string])[] = [
+  [GITEA, /^(https?:\/\/[^/:@]+:\d+):.*$/, '$1'],
+  [GITEA, /^(?:(?:ssh:\/\/)?git@|https?:\/(?!\/))?((?=[^/:]*\.)[\w.-]+(?::\d+)?)(?:[:/][\w./-]*)?$/, 'https://$1'],
+  [/^spec\.idleSchedule\./, /^(?=\d:\d\d$)/, '0'],
+  [/\.timeZone$/, /^[A-Z]*\+0?(\d{1,2})(?::?00)?$/, 'Etc/GMT-$1'],
+  [/\.timeZone$/, /^[A-Z]*-0?(\d{1,2})(?::?00)?$/, 'Etc/GMT+$1'],
+  [/^spec\.proxy\.https?$/, /^(?=[\w.-]+:\d+$)/, 'http://'],
+  [/^spec\.proxy\.noProxy\./, /^\*(?=\.[\w.-]+$)|^https?:\/\//, ''],
+  [/\.scopes?(?:\.\d+)?$/, /^(?:org:)?([\w.-]+)(?:\/\**)?$/, 'org:$1'],
+  [/\.scopes?(?:\.\d+)?$/, /^user:([\w.-]+)\/\**$/, 'user:$1'],
+  [/\.scopes?(?:\.\d+)?$/, /^(?:\w+:)?([\w.-]+\/[\w.*-]+)$/, 'repo:$1'],
+  [/\.giteas\.\d+$|tokenBindings\.\d+\.url$/, /^([\w-]+(?:\.[\w-]+)+(?::\d+)?)\/?$/, 'https://$1'],
+  [/\.registries\.\d+$/, /^(?:\w+:\/\/)?([\w.*-]+(?::\d+)?)(?:\/.*)?$/, '$1'],
+  [/\.images\.\d+$/, /^\w+:\/\/|^(?=[a-z0-9-]+(?:\/|$|:))/, 'docker.io/'],
+  [/\.(?:secrets|queues|projects|serviceAccounts)\.\d+$|\.secret$/, /^.+[/:](?=[a-z0-9.*-]+$)/, ''],
+  [/\.podTemplateFields\.\d+$/, /^\.?(?:podTemplate\.)?(?:spec\.)?(?=\w)/, 'spec.'],
+  [/^spec\.exceptions\.\d+\.groups\./, /^(?=[a-z0-9.*-]+$)/, '*/'],
+  [/\.until$/, /^(\d\d)\.(\d\d)\.(\d{4})$/, '$3-$2-$1'],
+];
+
+/** Returns the likely meaning of a string of another form, if there is one. It repeats nothing that may hold a password. */
 function formInstead(path: Path, around: Surroundings): string {
   const value = valueAt(around.value, path);
   const pathName = path.join('.');
   if (typeof value !== 'string') return '';
+  const isGood = (text: string) => schemaAt(around.schema, path)?.safeParse(text).success === true;
+  if (/^ | $/.test(value) && isGood(value.trim())) return '; remove the spaces around it';
+  const [, form, meant] = FORMS.find(([places, each]) => places.test(pathName) && each.test(value)) ?? [];
+  const text = form === undefined || meant === undefined ? value : value.replace(form, meant);
+  if (text !== value && isGood(text)) return `; write ${quoted(text)}`;
   if (typeof path.at(-1) === 'number' && value.includes(' - '))
     return '. If " - " begins an item of its own, align its dash with the others';
-  if (/^spec\.gitea(?:\.url|URL)$/.test(pathName)) return urlInstead(value);
+  if (GITEA.test(pathName) && value.includes('@')) return '. If a password of it is real, revoke it';
   if (/\.(?:requests|limits)\.[^.]+$/.test(pathName)) return asWanted(path, 'a quantity', value);
-  if (pathName.startsWith('spec.idleSchedule.') && /^\d:\d\d$/.test(value))
-    return `; write ${path.at(-1)}: "0${value}"`;
-  const [, sign, hours] = (path.at(-1) === 'timeZone' && /^[A-Z]*([+-])(\d{1,2})(?::?00)?$/.exec(value)) || [];
-  if (sign) return `; write a city, e.g. Europe/Berlin, or "Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}"`;
-  if (/^spec\.proxy\.https?$/.test(pathName) && /^[\w.-]+:\d+$/.test(value)) return `; write "http://${value}"`;
-  const [, hosts] = (pathName.startsWith('spec.proxy.noProxy.') && /^\*(\.[\w.-]+)$/.exec(value)) || [];
-  return hosts === undefined ? nameInstead(path, around) || inSeconds(path, around) : `; write "${hosts}"`;
-}
-
-/** Returns the right form of a URL. It repeats no part that may hold a password. */
-function urlInstead(value: string): string {
-  const [, host] = /^(?:(?:ssh:\/\/)?git@)?((?=[^/:]*\.)[\w.-]+(?::\d+)?)(?:[:/][\w./-]*)?$/.exec(value) ?? [];
-  if (host !== undefined) return `; write "https://${host}"`;
-  return value.includes('@') ? '. If a password of it is real, revoke it' : '';
+  return nameInstead(path, around) || inSeconds(path, around);
 }
 
 /** An owner, perhaps with a repository, in the notation of a browser, of git, of a mention or of a policy. */
@@ -378,7 +406,7 @@ function scopeInstead(text: string, around: Surroundings): string {
 
 /** `- ubuntu-latest: docker://node` is a mapping for YAML. The label that was meant. */
 function labelOf(path: Path, value: unknown): string | undefined {
-  if (!/^spec\.(?:labels|defaultLabels)\.\d+$/.test(path.join('.')) || !isMapping(value)) return undefined;
+  if (!/\.(?:labels|defaultLabels|scopes)\.\d+$/.test(path.join('.')) || !isMapping(value)) return undefined;
   const [entry, another] = Object.entries(value);
   return entry && !another && typeof entry[1] === 'string' ? entry.join(':') : undefined;
 }
@@ -424,8 +452,12 @@ function meantBy(word: string, otherWords: Readonly<Record<string, string>>, kno
 function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Surroundings): string {
   const value = valueAt(around.value, path);
   if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
-    return `must be a list of labels or false, not ${describe(path, value)}${asWanted(path, 'a list', value)}`;
+    const isFalse = /^(?:false|no|none|off)$/i.test(String(value));
+    const instead = isFalse ? '; write "defaultLabels: false"' : asWanted(path, 'a list', value);
+    return `must be a list of labels or false, not ${describe(path, value)}${instead}`;
   }
+  if (isMapping(value) && /^(?:requests|limits)$/.test(String(path.at(-1))))
+    return `counts as one with the other: write "${path.at(-2)}: {${Object.keys(value).join(': …, ')}: …}"`;
   const writtenText = around.writtenAt(path);
   const whole = typeof value === 'number' ? notWhole(String(path.at(-1)), value) : undefined;
   if (whole !== undefined) return whole;

@@ -73,11 +73,18 @@ function readAll({ found, problems }: Search): readonly SourceFile[] {
     else {
       room -= content.bytes.byteLength;
       if (isUtf8(content.bytes)) files.push({ name, text: new TextDecoder().decode(content.bytes) });
-      else problems.push(fileProblem(name, 'is not UTF-8 text'));
+      else
+        problems.push(
+          fileProblem(name, UTF_16.test(content.bytes.subarray(0, 2).join()) ? OF_POWERSHELL : 'is not UTF-8 text'),
+        );
     }
   }
   return files;
 }
+
+/** The first bytes of such a file. */
+const UTF_16 = /^(?:255,254|254,255)$/;
+const OF_POWERSHELL = 'is UTF-16, as the > of PowerShell writes it: save it as UTF-8';
 
 export function fileProblem(name: string, message: string, code?: ProblemCode): Problem {
   const kind = code === undefined ? ({ code: 'GR-INPUT-01', isUnreadable: true } as const) : { code };

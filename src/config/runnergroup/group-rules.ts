@@ -219,6 +219,9 @@ function checkLabels(field: string, labels: readonly ParsedLabel[], { spec, uncl
 /** `:doker://node` is a misspelt schema, `:node:20` lacks one. A single word behind the name may be either. */
 function labelInstead(text: string): string {
   const [name = '', schema = '', ...imageParts] = text.split(':');
+  const meant = read(text.replace('=', ':'));
+  if (meant.schema !== 'foreign') return `write ${quoted(meant.text)}`;
+  if (name.includes('/')) return `it lacks its name: write ${quoted(`ubuntu-latest:docker://${text}`)}`;
   if (name === 'docker' && schema.startsWith('//'))
     return `it lacks its name: write ${quoted(`ubuntu-latest:${text}`)}`;
   const image = imageParts.join(':').replace(/^\/\//, '');

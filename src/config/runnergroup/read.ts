@@ -384,7 +384,7 @@ function claim(apiVersion: unknown, kind: unknown): { readonly path: string; rea
   const message =
     kind === 'RunnerPolicy'
       ? 'a RunnerPolicy is no manifest: keep it out of these files, and give it with --policy'
-      : `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}`;
+      : `must be ${KIND}, not ${quoted(String(kind))}${near ? `; did you mean "${near}"?` : ''}${kind === 'List' ? '. A List has "apiVersion: v1"' : ''}`;
   return { path: 'kind', message };
 }
 
@@ -396,5 +396,11 @@ function lackingLine(document: Readonly<Record<string, unknown>>): string | unde
   if (kind === KIND && !hasField('apiversion'))
     return `is a RunnerGroup without apiVersion: add "apiVersion: ${API_VERSION}"`;
   if (apiVersion === API_VERSION && !hasField('kind')) return `has no kind: add "kind: ${KIND}"`;
+  if (Object.keys(document).some((key) => key.startsWith('//'))) return 'JSON has no comments: remove each "//"';
+  const misspelt = Object.keys(document).find(
+    (key) => /^(?:apiversion|kind)$/i.test(key) && !/^(?:apiVersion|kind)$/.test(key),
+  );
+  if (misspelt !== undefined && kind === KIND) return `has a field ${misspelt}: write apiVersion`;
+  if (misspelt !== undefined && apiVersion === API_VERSION) return `has a field ${misspelt}: write kind`;
   return undefined;
 }

@@ -48,7 +48,7 @@ it('a group that the policy denies is refused by validate, with every denial', a
   const lines = stderr.trimEnd().split('\n');
   expect(lines.filter((line) => !line.includes(': warning: '))).toHaveLength(31);
   expect(lines.at(-1)).toBe('30 RunnerGroups in 1 file: 30 errors, 29 warnings');
-  expect(stderr).toContain('runners/ci-29: spec.image: comes from docker.io; the policy allows none.');
+  expect(stderr).toContain('ci.yaml:439:1: spec.image: comes from docker.io; the policy allows none.');
   const generated = await runHere(['generate', '--policy', policy], {}, folder);
   expect(generated.stderr.trimEnd().split('\n')).toHaveLength(17);
   expect(generated.stderr).toContain('… and 15 more: gitea-runners validate --policy ');

@@ -54,7 +54,7 @@ it.each<[string, string]>([
   [`${HEAD}spec: {__proto__: {}}\n`, `policy.yaml:3:8: spec.__proto__: unknown field; ${LISTED}`],
   [
     `${HEAD}spec:\n  namespaces: [{name: a, scopes: ['acme']}]\n`,
-    'policy.yaml:4:35: spec.namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"',
+    'policy.yaml:4:35: spec.namespaces[0].scopes[0]: must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed; got the string "acme"; write "org:acme"',
   ],
   [
     `${HEAD}spec:\n  tokenBindings: [{namespace: a, secret: b, url: 'https://x?y'}]\n`,

@@ -137,7 +137,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     ],
     [
       [{ runners: 1, from: '7:00', to: '19:00' }],
-      '[0].from: must be a time of the day, e.g. "07:00"; got the string "7:00"; write from: "07:00"',
+      '[0].from: must be a time of the day, e.g. "07:00"; got the string "7:00"; write "07:00"',
     ],
     [
       [{ runners: 1, from: '07:00', to: '24:00' }],
@@ -281,7 +281,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [{ claims: [] }, '.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
   ],
   proxy: [
-    ['http://proxy:3128', 'must be a mapping, not a string'],
+    ['http://proxy:3128', 'must be a mapping, not a string; write "proxy: {https: …}"'],
     [{}, 'needs http or https: the URL of the proxy, e.g. "https: http://proxy.example.com:3128" [GR-INPUT-06]'],
     [{ http: 'http://me:s3cret@proxy:3128' }, `.http: ${NO_LOGIN}`],
     [{ https: 'http://me@proxy:3128' }, `.https: ${NO_LOGIN}`],

@@ -5,6 +5,8 @@ import { type Case, changed, GROUP, noCap, noName, noObject, noYaml, OTHER, SING
 const HEAD = GROUP.slice(0, GROUP.indexOf('  org:'));
 
 const NOT_UTF8 = '1:1: is not UTF-8 text [GR-INPUT-01]';
+const UTF_16 = '1:1: is UTF-16, as the > of PowerShell writes it: save it as UTF-8 [GR-INPUT-01]';
+const JSON_COMMENT = '1:1: JSON has no comments: remove each "//" [GR-INPUT-03]';
 const CONTROL = 'holds a control character: remove it [GR-INPUT-02]';
 const DIRECTIVE = 'holds a YAML directive: leave it out [GR-INPUT-02]';
 const DEEP = 'is nested more than 200 levels deep, as no manifest is: remove levels [GR-INPUT-02]';
@@ -24,7 +26,8 @@ export const BYTES: readonly Case[] = [
     noYaml('2:7', 'a string with a colon and a space in it needs quotes'),
   ],
   ['a line separator in a name', changed('name: ci', 'name: "c\u2028i"'), noName('3:12', '"c\\u{2028}i"')],
-  ['UTF-16', Buffer.from(`\ufeff${GROUP}`, 'utf16le'), NOT_UTF8],
+  ['UTF-16', Buffer.from(`\ufeff${GROUP}`, 'utf16le'), UTF_16],
+  ['UTF-16 the other way round', Buffer.from(`\ufeff${GROUP}`, 'utf16le').swap16(), UTF_16],
   ['a byte that is no UTF-8', Buffer.from(changed('acme', 'acm\xe9'), 'latin1'), NOT_UTF8],
   ['NUL', `${OTHER}x: \0\n`, `4:4: ${CONTROL}`],
   ['an escape sequence in a comment', `# \x1b[2J\n${GROUP}`, `1:3: ${CONTROL}`],
@@ -203,7 +206,7 @@ export const FORM: readonly Case[] = [
     '{"apiVersion":"v1","kind":"X","k\\u0069nd":"RunnerGroup"}',
     noYaml('1:31', 'the key "kind" is already in its mapping'),
   ],
-  ['JSON with comments', '{"apiVersion":"v1", // x\n"kind":"X"}', noObject('1:1', 'kind')],
+  ['JSON with comments', '{"apiVersion":"v1", // x\n"kind":"X"}', JSON_COMMENT],
   [
     'two lines of JSON',
     '{"apiVersion":"v1","kind":"X"}\n{"apiVersion":"v1","kind":"Y"}\n',
