@@ -109,7 +109,7 @@ it.each<[string, Readonly<Record<string, string>>, RegExp]>([
   [
     'a RunnerGroup',
     { 'a.yaml': groupYaml('https://gitea.example.com') },
-    /a\.yaml:1: is a RunnerGroup\. A case has a name, and the group below group:/,
+    /a\.yaml:1: is a RunnerGroup\. A case has a name, and the group below group\. Name a file or a folder/,
   ],
 ])('policy test refuses %s', async (_, cases, text) => {
   expect(await run(cases, '{}')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) });
@@ -143,15 +143,27 @@ it('policy explain names each rule, where it stands, what it says, and its resul
   );
 
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^images +policy +\[\] +denied +spec\.image is /m);
-  expect(stdout).toMatch(/^registries +namespaces\[1\] +\[\] +warned +spec\.image comes from docker\.io/m);
-  expect(stdout).toMatch(/^priorityClasses +groups\[0\] +\["a"\] +allowed/m);
+  expect(stdout).toMatch(/^images +policy +denied +\[\]: spec\.image is /m);
+  expect(stdout).toMatch(/^registries +namespaces\[1\] +warned +\[\]: spec\.image comes from docker\.io/m);
+  expect(stdout).toMatch(/^priorityClasses +groups\[0\] +allowed +\[ "a" \]/m);
   expect(stdout).toMatch(/^not restricted: .*maxResources/m);
   expect(stdout).not.toMatch(/^not restricted: .*images/m);
 });
 
+it('policy explain reads no policy file, and cuts no name of a rule in 80 columns', async () => {
+  const spec = '{images: [], namespaces: [{name: "*", destinations: []}], defaults: {securityProfile: baseline}}';
+  const policy = `${HEAD}spec: ${spec}\n`;
+  const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com'), 'policy.yaml': policy });
+  const words = ['policy', 'explain', '--policy', join(folder, 'policy.yaml')];
+  const { code, stdout } = await runHere(words, { GITEA_RUNNERS_COLUMNS: '80', COLUMNS: '80' }, folder);
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^namespaces\.destinations +namespaces\[0\] +allowed/m);
+  expect(stdout).not.toContain('…');
+});
+
 it('policy explain takes one group by its name', async () => {
-  expect((await explain('{}', '--group', 'ci')).stdout.split('\n')[0]).toMatch(/\/ci \(.*ci\.yaml:1\)$/);
+  expect((await explain('{}', '--group', 'ci')).stdout.split('\n')[0]).toMatch(/\/ci \(.*ci\.yaml:1\): allowed$/);
   expect(await explain('{}', '--group', 'cd')).toMatchObject({
     code: 2,
     stdout: '',
@@ -166,7 +178,10 @@ it('validate --show adds the table of policy explain, also for a denied group', 
   const denied = await show('--policy', policyFile('{images: []}'));
 
   expect(allowed).toMatchObject({ code: 0, stdout: expect.stringMatching(/ valid.*\n\n.*\/ci \(.*\nRULE /) });
-  expect(denied).toMatchObject({ code: 3, stdout: expect.stringMatching(/^images +policy +\[\] +denied/m) });
+  expect(denied).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/: denied by images\nRULE [\s\S]*^images +policy +denied +\[\]/m),
+  });
   expect(await show()).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('needs --policy FILE') });
 });
 

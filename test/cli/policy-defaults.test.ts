@@ -112,9 +112,9 @@ it('policy explain says of each default where it stands and what becomes of it',
   });
 
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^defaults\.labels +namespaces\[0\] +\["a:host"\] +the group says its own *$/m);
-  expect(stdout).toMatch(/^defaults\.podTemplate +namespaces\[0\] +\{\} +the group counts over it *$/m);
-  expect(stdout).toMatch(/^defaults\.resources +policy +\{.*"cpu":"?1"?\}\} +taken *$/m);
+  expect(stdout).toMatch(/^defaults\.labels +namespaces\[0\] +the group says its own +\[ "a:host" \]$/m);
+  expect(stdout).toMatch(/^defaults\.podTemplate +namespaces\[0\] +the group counts over it +\{\}$/m);
+  expect(stdout).toMatch(/^defaults\.resources +policy +taken +\{.*"cpu": "?1"? \} \}$/m);
   expect(stdout).not.toContain('defaults.images');
 });
 

@@ -39,6 +39,7 @@ const HERE = [
   'docs/migrate.md keda',
   'docs/migrate.md operator',
   'docs/migrate.md static',
+  'docs/policy.md case',
   'docs/tracing.md chart',
   'docs/tracing.md trace-id',
 ];
@@ -129,6 +130,14 @@ describe('RunnerPolicies and parts of them', () => {
 
     // 3: the group is denied. A policy with an error ends with 2.
     expect({ code, stderr }).toMatchObject({ code: expect.toBeOneOf([0, 3]) });
+  });
+
+  it('the case of docs/policy.md ends as it says, beside the policy file, which is no case', async () => {
+    const [policy] = policies.filter(({ page }) => page === 'docs/policy.md');
+    const folder = folderWith({ 'policy.yaml': policy?.text ?? '', 'a.yaml': textOf('docs/policy.md', 'case') });
+    const words = ['--policy', join(folder, 'policy.yaml')];
+
+    expect(await runHere(['policy', 'test', ...words], {}, folder)).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('the manual has RunnerPolicies and parts of them', () => expect(policies.length).toBeGreaterThan(1));

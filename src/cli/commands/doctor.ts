@@ -12,7 +12,7 @@ import { noCluster } from '../reading/own-kubeconfig.ts';
 import { askOwnRight, EVERYTHING } from '../reading/own-rights.ts';
 import type { ClusterReader } from '../reading/read-object.ts';
 
-/** Runs the command. @returns 1 if something is bad @throws Failure if there is no cluster, or it does not answer */
+/** Runs the command. @returns 1 if something is bad, or nothing could be looked at @throws Failure if there is no cluster, or it does not answer */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
   const asJson = isJson('doctor', flags, io);
   const source = await clusterSource(flags, io);
@@ -25,9 +25,22 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
     const findings = [...findingsOf(installation, isBefore), ...installFindings];
     return { findings, note: await whoMay(findings, reader) };
   });
-  const isBad = findings.some(({ is }) => is === 'bad');
-  io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)) + note);
-  return isBad ? 1 : 0;
+  // The first is the version of Kubernetes, which everybody may read.
+  const isBlind = findings.slice(1).every(({ is }) => is === 'unknown');
+  io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)) + (isBlind ? BLIND : note));
+  return isBlind || findings.some(({ is }) => is === 'bad') ? 1 : 0;
+}
+
+const BLIND = 'Nothing here could be looked at. Ask for rights to read it, or let an administrator run this.\n';
+
+/** Names things that could not be looked at for the same reason in one line: a list of them hides the reason. */
+function joined(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
+  return findings.flatMap((each) => {
+    const alike = findings.filter(({ is, text }) => is === 'unknown' && is === each.is && text === each.text);
+    if (alike.length < 3) return [each];
+    const { fix: _fix, ...first } = each;
+    return alike[0] === each ? [{ ...first, check: alike.map(({ check }) => check).join(', ') }] : [];
+  });
 }
 
 /** Returns whom to ask for the commands, if you may not run all of them. */
@@ -41,7 +54,7 @@ async function whoMay(findings: readonly DoctorFinding[], reader: ClusterReader)
 const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yellow'] } as const;
 
 function text(findings: readonly DoctorFinding[], paper: Paper): string {
-  const lines = findings.flatMap(({ check, is, text: seen, fix }) => {
+  const lines = joined(findings).flatMap(({ check, is, text: seen, fix }) => {
     const [sign, colour] = SIGNS[is];
     const line = `${painted(colour, sign, paper)} ${wrapped(printable(`${check}: ${seen}`), paper.columns)}\n`;
     const width = (paper.columns ?? Number.POSITIVE_INFINITY) - 4;

@@ -37,7 +37,7 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   if (!installed) throw policyFailure(`policy ${wanted}: no policy is named. Give it with --policy FILE.`);
   if (wanted === 'test') return testPolicy(installed, args, flags, io);
   const { paths, recursive } = pathsFrom(args, flags, io);
-  const { groups } = await readGroups({ paths, recursive, defaults: installed.defaults }, io);
+  const { groups } = await readGroups({ paths, recursive, except: installed.file, defaults: installed.defaults }, io);
   if (groups.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
   const name = flagValue('group', flags, io);
   const chosen = groups.filter((each) => name === undefined || [each.name, keyText(each)].includes(name));
@@ -61,7 +61,7 @@ export function explainedPolicy(installed: InstalledPolicy, groups: readonly Run
 const OPEN = 'not restricted';
 type DefaultField = keyof NonNullable<InstalledPolicy['policy']['defaults']>;
 
-type Row = readonly [rule: string, from: string, says: string, result: string, found: string];
+type Row = readonly string[];
 
 /** Prints each rule and each default with its level, its text and its findings. */
 function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): string {
@@ -72,8 +72,8 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
   );
   const rowOf = (name: string, level: object | undefined, value: unknown, result: string, found: string): Row => {
     const from = level ? (placeOf.get(level) ?? '') : '';
-    const says = level ? cut(JSON.stringify(value), 60) : '';
-    return [printable(name), printable(from), printable(says), printable(result), printable(found)];
+    const says = level ? cut(JSON.stringify(value, null, 1).replace(/\s*\n\s*/g, ' '), 1000) : '';
+    return [name, from, result, says && found ? `${says}: ${found}` : says || found].map(printable);
   };
   const ofRules = rowsOf(policy, group, asker).map(({ rule, found }) => {
     const valueIn = (level: object): unknown => valueAt(level, [rule.replace('namespaces.', '')]);
@@ -90,11 +90,13 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
     return rowOf(`defaults.${field}`, level, level.defaults?.[field], isOwn ? ownCounts : 'taken', '');
   });
   const rows = [...ofRules, ...ofDefaults];
-  const isOpen = ([, , , result]: Row): boolean => result === OPEN;
+  const isOpen = ([, , result]: Row): boolean => result === OPEN;
   const open = rows.filter(isOpen).map(([rule]) => rule);
   const restricted = rows.filter((row) => !isOpen(row));
-  const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;
-  const header: Row = ['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'];
+  const denying = ofRules.flatMap(([rule = '', , result = '']) => (result.includes('denied') ? rule : [])).join(', ');
+  const judgement = denying === '' ? 'allowed' : `denied by ${denying}`;
+  const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line}): ${judgement}\n`;
+  const header = ['RULE', 'FROM', 'RESULT', 'SAYS, AND WHAT WAS FOUND'];
   const said = restricted.length > 0 ? table(header, restricted, paperOf(io)) : '';
   return `${title}${said}${OPEN}: ${open.join(', ') || 'nothing'}\n`;
 }
@@ -120,14 +122,15 @@ type CaseResult = Readonly<Record<'file' | 'name', string> & { line: number; fai
 
 type Flags = FlagsOf<'policy'>;
 
+const NAME_CASES = `Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`;
+
 function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
   const paths = args.length > 0 ? args : ['.'];
-  const read = readFiles({ paths, recursive: flagValue('recursive', flags, io), cwd: io.cwd });
-  const help = `Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`;
+  const read = readFiles({ paths, recursive: flagValue('recursive', flags, io), cwd: io.cwd, except: installed.file });
   const [wrong] = read.problems;
-  if (wrong) throw policyFailure(`read cases: ${wrong.place.file}: ${wrong.message}. ${help}`);
+  if (wrong) throw policyFailure(`read cases: ${wrong.place.file}: ${wrong.message}. ${NAME_CASES}`);
   const cases = read.files.flatMap((source) => readAll(source)).map(caseIn);
-  if (cases.length === 0) throw policyFailure(`read cases: there is none in ${paths.join(', ')}. ${help}`);
+  if (cases.length === 0) throw policyFailure(`read cases: there is none in ${paths.join(', ')}. ${NAME_CASES}`);
   const results = cases.map(({ data, ...at }) => ({ ...at, name: data.name, failure: failureOf(installed, data, io) }));
   const failed = results.filter(({ failure }) => failure !== undefined).length;
   io.out(askedOutput('policy', flags, io) === 'junit' ? junit(results, failed) : textOf(results, failed, installed));
@@ -140,8 +143,9 @@ function caseIn(read: ReturnType<typeof readAll>[number]) {
   const wrong = (problem: string) => policyFailure(`read cases: ${place.file}:${place.line}: ${problem}`);
   if ('problem' in read) throw wrong(read.problem.message);
   const { value } = read.document;
-  if (valueAt(value, ['kind']) === 'RunnerGroup')
-    throw wrong('is a RunnerGroup. A case has a name, and the group below group:');
+  const kind = valueAt(value, ['kind']);
+  if (kind !== undefined)
+    throw wrong(`is a ${printable(String(kind))}. A case has a name, and the group below group. ${NAME_CASES}`);
   const { data, error } = Case.safeParse(value);
   if (error) throw wrong(printable(problemOf(error, Case, value)));
   return { data, file: place.file, line: place.line };

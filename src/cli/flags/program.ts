@@ -2,6 +2,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Io } from '../../shared/io.ts';
+import { splitIntoLines } from '../../shared/table.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName, variableOf } from './flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags.ts';
 
@@ -105,7 +106,7 @@ Examples:
   gitea-runners policy test --policy policy.yaml cases/
   gitea-runners policy test --policy policy.yaml -o junit cases/ > policy.xml
 
-Exit codes: 0 good; 1 a case failed; 2 bad input: no policy, no RunnerGroup, no case.`,
+Exit codes: 0 good, of explain also when a group is denied; 1 a case failed; 2 bad input: no policy, no RunnerGroup, no case.`,
   },
   schema: {
     description: 'print the JSON Schema of a RunnerGroup, for editors',
@@ -132,7 +133,8 @@ Examples:
 Exit codes: 0 good; 2 bad answers, or a file is there already (--force).`,
   },
   import: {
-    description: "make RunnerGroups of the operator's, of KEDA ScaledJobs, or of Deployments with runners",
+    description:
+      'make RunnerGroups of objects of the operator or of KEDA, of anything with the pod of a runner, or of its config.yaml',
     after: `
 It prints RunnerGroups. What could not be carried over stands above each as a comment. It asks no server and changes none.
 
@@ -151,7 +153,7 @@ Examples:
   gitea-runners doctor --kubeconfig runners.kubeconfig -n runners
   gitea-runners doctor -o json | jq '.findings[] | select(.is == "bad")'
 
-Exit codes: 0 nothing is bad; 1 something is, or the cluster does not answer; 2 there is no cluster to look at.`,
+Exit codes: 0 nothing is bad; 1 something is, nothing could be looked at, or the cluster does not answer; 2 there is no cluster to look at.`,
   },
   version: {
     description: 'print the version',
@@ -187,7 +189,10 @@ export function makeProgram(
     .exitOverride();
   for (const name of COMMANDS) {
     const { description, after } = HELP[name];
-    const command = program.command(name).description(description).addHelpText('after', after);
+    const command = program
+      .command(name)
+      .description(description)
+      .addHelpText('after', () => wrappedHelp(after, io.columns));
     command.showHelpAfterError(`See "gitea-runners ${name} --help".`);
     command.action(() => {
       const { filename = [], ...flags }: { readonly filename?: readonly string[] } = command.opts();
@@ -197,7 +202,7 @@ export function makeProgram(
     if (name === 'policy')
       command
         .addArgument(new Argument('<DO>', 'test, explain or init').choices(['test', 'explain', 'init']))
-        .argument('[WHAT...]', 'cases, files with RunnerGroups, or the level');
+        .argument('[WHAT...]', 'cases, files with RunnerGroups, or the level (default: ., or shared)');
     if (name === 'completion') command.addArgument(new Argument('<SHELL>').choices(SHELLS));
     if (hasPaths(name)) addPaths(command, name === 'explain' ? 'WHAT|PATH' : 'PATH');
     if (name === 'init') command.argument('[FOLDER]', 'where the files are written (default: .)');
@@ -205,6 +210,13 @@ export function makeProgram(
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag, name));
   }
   return program;
+}
+
+/** Wraps paragraphs. Examples stay as they are: people copy them. */
+function wrappedHelp(text: string, columns = 80): string {
+  const paragraphs = text.split(/(?<=\S)\n\n/);
+  const fitted = (each: string) => splitIntoLines(each.replaceAll(/(?<=\S)\n/g, ' '), columns).join('\n');
+  return paragraphs.map((each) => (each.includes('Examples:') ? each : fitted(each))).join('\n\n');
 }
 
 /** Commands and words of kubectl and other programs, with our command for each. */

@@ -12,7 +12,7 @@ const SHOWN = 5;
 
 /** Reads the groups of `paths`. One line on stderr names the skipped files. @throws InputProblems exit 2 */
 export async function readGroups(
-  readOptions: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults'>,
+  readOptions: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults' | 'except'>,
   io: Io,
 ): Promise<ReadResult> {
   // Groups without a namespace go where Argo CD puts them.

@@ -26,7 +26,7 @@ export const STANDARD_INPUT = '-';
 /** A file that was found: its real path, and its name in messages. */
 type Found = Readonly<{ real: string; name: string; kind: 'file' | 'pipe' | 'standard input' }>;
 
-type Where = { readonly paths: readonly string[]; readonly recursive: boolean; readonly cwd: string };
+type Where = Readonly<{ paths: readonly string[]; recursive: boolean; cwd: string; except?: string | undefined }>;
 type Search = ReturnType<typeof newSearch>;
 
 const newSearch = (options: Where) => ({
@@ -62,11 +62,12 @@ export function readFiles(options: Where) {
   }
 }
 
-function readAll({ found, problems }: Search): readonly SourceFile[] {
+function readAll({ found, problems, cwd, except = '' }: Search): readonly SourceFile[] {
   const files: SourceFile[] = [];
   let room = MOST_BYTES;
   for (const each of [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = each;
+    if (resolve(cwd, name) === resolve(cwd, except)) continue;
     const content = orProblem(() => readFound(each, room));
     if (content === 'too much') throw new Excess(name, '4 MiB');
     if ('wrong' in content) problems.push(fileProblem(name, content.wrong));

@@ -45,6 +45,8 @@ export interface ReadOptions {
   readonly paths: readonly string[];
   readonly recursive: boolean;
   readonly cwd: string;
+  /** A file that is not read, e.g. the one of `--policy`. */
+  readonly except?: string | undefined;
   readonly defaultNamespace: string;
   readonly defaults?: GroupDefaults | undefined;
   /** True if a wrong group or file does not stop the reading. `ReadResult.broken` and `hidden` report it. */

@@ -227,7 +227,7 @@ it.each<readonly [string, (world: World) => World, string]>([
     put([COMPARED], 403),
     '? RunnerGroup runners/ci: Secret gitea-runner has a registration token; whether it is that of its scope was not compared: GR-GITEA-02 ',
   ],
-  ['argocd-cm', put([CM], 403), '? account in Argo CD: '],
+  ['argocd-cm', put([CM], 403), '? account in Argo CD, tracking in Argo CD, what Argo CD watches: '],
   ['the registration Secret', put([REGISTRATION], 403), '? RunnerGroup runners/ci: Secret gitea-runner'],
   ['the CRD', put([CRD], 403), '? CustomResourceDefinition: '],
   ['nodes', put([NODES], 403), '? RunnerGroup runners/ci, nodes: nodes cannot be read: you may not read it (403)'],
@@ -250,6 +250,17 @@ it.each<readonly [string, (world: World) => World, string]>([
     stdout.split('\n').filter((each) => each.startsWith(line)),
     stdout,
   ).not.toEqual([]);
+});
+
+it('an account that may read nothing is told so once, with exit 1', async () => {
+  const forbidden = (world: World) => Object.fromEntries(Object.keys(world).map((path) => [path, 403]));
+  const { run } = await examine((world) => ({ ...forbidden(world), '/version': world['/version'] ?? 403 }));
+
+  const { code, stdout } = await run();
+
+  expect(code, stdout).toBe(1);
+  expect(stdout.match(/: you may not read it \(403\)$/gm), stdout).toHaveLength(1);
+  expect(stdout).toMatch(/, 0 bad, \d+ not known\nNothing here could be looked at\. Ask for rights to read it/);
 });
 
 describe('of a Gitea that only the cluster reaches', () => {
