@@ -11,10 +11,7 @@ import { type RunnerParts, stamp } from './stamp.ts';
 import { document, quote, withFinalNewline } from './yaml.ts';
 
 /** Returns the output in pieces to be joined, in the order of `charts`. Jobs of a group share long pieces. */
-export function manifestPieces(
-  charts: readonly Pick<RunnerGroupChart, 'group' | 'templateJson'>[],
-  output: Output,
-): readonly string[] {
+export function manifestPieces(charts: readonly Pick<RunnerGroupChart, 'group' | 'templateJson'>[], output: Output) {
   const pieces: string[] = [];
   for (const { group, templateJson } of charts) {
     if (output.isLeftOut(group)) continue;

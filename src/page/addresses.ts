@@ -31,12 +31,7 @@ export function contentFinder(logUrl: string) {
   };
 }
 
-function contentAt(
-  path: string,
-  jobsQuery: JobsWanted,
-  { figures, reader, trends }: PageView,
-  logUrl: string,
-): PageContent | undefined {
+function contentAt(path: string, jobsQuery: JobsWanted, { figures, reader, trends }: PageView, logUrl: string) {
   const show = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): PageContent => {
     return { title, data, content: once(() => contentOf(data)) };
   };

@@ -133,11 +133,7 @@ export function startLooker(options: LookerOptions) {
 const UNSEEN = { kind: 'cluster', message: 'serve does not see the cluster at the moment' } as const;
 
 /** The groups of the page's Gitea, each with its target. */
-async function ownGroupsOf(
-  { clock, gitea }: LookerOptions,
-  live: LiveGroups,
-  book: TargetBook,
-): Promise<readonly OwnGroup[]> {
+async function ownGroupsOf({ clock, gitea }: LookerOptions, live: LiveGroups, book: TargetBook) {
   const targetOf = await book.resolve(live, clock.now());
   return live.flatMap(({ group }) => {
     const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;

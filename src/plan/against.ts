@@ -33,10 +33,7 @@ import { partsOf } from './output-of-plan.ts';
 import { planOrRefuse, toPlanned } from './plan-groups.ts';
 import { refuseProblems } from './platform-app.ts';
 
-interface GroupsOfSide {
-  readonly groups: readonly RunnerGroup[];
-  readonly finish?: FinishPod | undefined;
-}
+type GroupsOfSide = Readonly<{ groups: readonly RunnerGroup[]; finish?: FinishPod | undefined }>;
 
 /** State of a runner at the change. `warm`: idle, of a pool. `debugging`: its CI job failed, its pod waits. */
 const RUNNER_MOMENTS = ['starting', 'idle', 'warm', 'busy', 'debugging'] as const;
@@ -124,11 +121,7 @@ export function compareGroups(
   return { changes, unchanged: keys.length - changed.size, ...(living && { unknownJobs: living.unknown }) };
 }
 
-interface SideGroup {
-  readonly group: RunnerGroup;
-  readonly planned: Group;
-  readonly template: JobManifest;
-}
+type SideGroup = Readonly<{ group: RunnerGroup; planned: Group; template: JobManifest }>;
 
 type Side = ReadonlyMap<string, SideGroup>;
 

@@ -45,11 +45,7 @@ type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
  * @param before known targets: they keep their keys, and an unchanged one stays the same object
  * @param newKey makes the key of a new target
  */
-export function targetsByGroup(
-  tokens: Tokens,
-  before: readonly GiteaTarget[] = [],
-  newKey = keysOfTargets(),
-): ReadonlyMap<RunnerGroup, GiteaTarget | Failure> {
+export function targetsByGroup(tokens: Tokens, before: readonly GiteaTarget[] = [], newKey = keysOfTargets()) {
   const targets = [...before];
   const readsEnds = endsReader(tokens.map(([group]) => group));
   const targetFor = (group: RunnerGroup, token: Token): GiteaTarget => {

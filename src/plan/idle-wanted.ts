@@ -53,10 +53,7 @@ export function scheduledIdle(
  * `idleDemand.minutes` whose first owner it is. The looks show these jobs, so nothing more is asked.
  * @param groups each with its RunnerGroup
  */
-export function withIdleWanted(
-  groups: readonly (readonly [Group, RunnerGroup])[],
-  evidence: Evidence,
-): readonly Group[] {
+export function withIdleWanted(groups: readonly (readonly [Group, RunnerGroup])[], evidence: Evidence) {
   const { nowMs } = evidence;
   const planned = groups.map(([group]) => group);
   const countOf = groups.some(([, { idleDemand }]) => idleDemand) ? demandCounter(planned, evidence) : () => 0;

@@ -36,10 +36,7 @@ export interface InstalledPolicy {
 }
 
 /** One of several Applications that print one folder, counted from 0 (docs/adr/0109). */
-export interface Shard {
-  readonly index: number;
-  readonly of: number;
-}
+export type Shard = Readonly<{ index: number; of: number }>;
 
 /** @throws Failure exit 2: shards see each other by their Jobs alone, and `serve` finds them by their names */
 export function refuseShard({ env, shard }: Pick<Settings, 'env' | 'shard'>, seesCluster: boolean): void {

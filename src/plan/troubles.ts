@@ -7,11 +7,7 @@ import { keyText } from '../shared/keys.ts';
 import { count, shortLine } from '../shared/printable.ts';
 import type { Pods } from './group-pods.ts';
 
-export interface Trouble {
-  readonly namespace: string;
-  readonly name: string;
-  readonly failure: Failure;
-}
+export type Trouble = Readonly<{ namespace: string; name: string; failure: Failure }>;
 
 /** True when it is this group's alone: its Gitea, its token, or that it is refused. An API server that does not answer stops all. */
 export function isOwnTrouble({ exit, kind }: Failure): boolean {

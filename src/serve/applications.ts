@@ -138,10 +138,7 @@ export class Applications {
     this.#asks.add(key);
   }
 
-  follow(
-    key: string,
-    { planning, difference, settled }: Pick<AppVerdict, 'planning' | 'difference' | 'settled'>,
-  ): void {
+  follow(key: string, { planning, difference, settled }: Pick<AppVerdict, 'planning' | 'difference' | 'settled'>) {
     const app = this.#apps.get(key);
     if (!app) return;
     const isFailed = planning.is === 'failed';

@@ -121,13 +121,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
 }
 
 /** What a plan changes in a journey. `end`: it is over. @param announcedMs by a webhook, that the job runs */
-function afterDecision(
-  journey: Journey,
-  decision: JobDecision,
-  application: string,
-  nowMs: number,
-  announcedMs = 0,
-): { readonly journey: Journey; readonly end?: JourneyEnd } | undefined {
+function afterDecision(journey: Journey, decision: JobDecision, application: string, nowMs: number, announcedMs = 0) {
   const { plannedMs = Math.max(nowMs, journey.look.endedMs), servedMs } = journey;
   switch (decision.verdict) {
     case 'held':
@@ -175,10 +169,7 @@ type PastWake = EventOf<'woken'> & { readonly endedMs: number };
 type Steps = Readonly<Partial<Record<EventOf<'runner-seen'>['step'], number>>>;
 
 /** End of a journey. Without `runner`: the CI job is not queued any more, and does not run on a runner of ours. */
-interface JourneyEnd {
-  readonly atMs: number;
-  readonly runner?: string;
-}
+type JourneyEnd = Readonly<{ atMs: number; runner?: string }>;
 
 /** The root span with its phases. @param steps none: its Job is older than this watch @param wakes oldest first */
 function spansOf(journey: Journey, end: JourneyEnd, steps: Steps, wakes: readonly PastWake[]): SpanData {

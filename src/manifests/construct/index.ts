@@ -12,10 +12,7 @@ import { Failure } from '../../shared/failure.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 
 /** Properties that a person writes. Without `metadata.name`, the name follows from the construct's path. */
-export interface RunnerGroupProps {
-  readonly metadata?: ApiObjectMetadata;
-  readonly spec: z.input<typeof Spec>;
-}
+export type RunnerGroupProps = Readonly<{ metadata?: ApiObjectMetadata; spec: z.input<typeof Spec> }>;
 
 /** Node prints the stack of what an app does not catch: the place in the app is enough. */
 function withStackOfCaller(failure: Failure): Failure {

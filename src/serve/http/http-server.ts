@@ -13,10 +13,7 @@ import type { Duplex } from 'node:stream';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 
 /** Address to listen on. Without `host`: all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
-export interface ListenAddress {
-  readonly host?: string;
-  readonly port: number;
-}
+export type ListenAddress = Readonly<{ host?: string; port: number }>;
 
 export interface HttpServerOptions {
   readonly what: string;
@@ -77,11 +74,7 @@ export async function startHttpServer(options: HttpServerOptions) {
   return { port, close };
 }
 
-export interface WebPage {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-}
+export type WebPage = Readonly<{ status: number; contentType: string; body: string }>;
 
 /** Serves pages by their exact path without query, to GET and HEAD. A page that throws is a 500 without a word of the error. */
 export function servePages(pages: Readonly<Record<string, () => WebPage | Promise<WebPage>>>): RequestListener {

@@ -18,10 +18,7 @@
  */
 import { doubled } from '../../shared/clock.ts';
 
-export interface AnnouncedJob {
-  readonly id: number;
-  readonly status: string;
-}
+export type AnnouncedJob = Readonly<{ id: number; status: string }>;
 
 /** The polling state of one target (a scope of one Gitea with one token). */
 export interface PollPace {

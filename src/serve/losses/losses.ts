@@ -326,10 +326,7 @@ function eventsOf({ found, more, returned }: ReturnType<typeof followLosses>, ob
 }
 
 /** The newest look, if it was a good one. */
-function lookAt(
-  target: GiteaTarget | undefined,
-  observations: ReconcileInput['observations'],
-): { readonly look?: GoodLook } {
+function lookAt(target: GiteaTarget | undefined, observations: ReconcileInput['observations']) {
   const { beganSteadyMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
   return look && !failure ? { look: { ...look, beganSteadyMs } } : {};
 }

@@ -110,10 +110,7 @@ interface Told {
   readonly 'sweep-failed': { readonly failure: Failure; readonly of: 'all' | 'part' };
 }
 
-interface OfLoss {
-  readonly object: RunnerGroupObject;
-  readonly lost: LostJob;
-}
+type OfLoss = Readonly<{ object: RunnerGroupObject; lost: LostJob }>;
 
 export type EventOf<Is extends keyof Told> = { readonly is: Is } & Told[Is];
 export type ServeEvent = { readonly [Is in keyof Told]: EventOf<Is> }[keyof Told];

@@ -48,10 +48,7 @@ export interface GroupFacts {
  * Failed registrations. `failures` by level, as `scopeWord` writes it. `levels`: the number of levels at which the
  * group's runners are registered. A failure stops the Jobs of its own level only.
  */
-export interface Unregistered {
-  readonly failures: ReadonlyMap<string, Failure>;
-  readonly levels: number;
-}
+export type Unregistered = Readonly<{ failures: ReadonlyMap<string, Failure>; levels: number }>;
 
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
 type Verdict = readonly [status: Conditions[number]['status'], reason: string, message: string];
@@ -123,10 +120,7 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
 }
 
 /** A merge patch removes no field, so what an old status says is taken back by 0. While nothing is planned, it stays. */
-function debuggingIn(
-  counts: GroupCounts | undefined,
-  old: RunnerGroupStatus | undefined,
-): Pick<RunnerGroupStatus, 'debugging' | 'debuggingRunners'> {
+function debuggingIn(counts: GroupCounts | undefined, old: RunnerGroupStatus | undefined) {
   const { debugging, debuggingRunners } = old ?? {};
   if (!counts) return { ...(debuggingRunners !== undefined && { debuggingRunners }), ...(debugging && { debugging }) };
   const all = counts.debugging;

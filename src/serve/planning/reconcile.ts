@@ -92,11 +92,7 @@ export interface AppVerdict {
   readonly untilMs: number;
 }
 
-export interface GroupVerdict {
-  readonly live: LiveGroup;
-  readonly runners: readonly LiveRunner[];
-  readonly facts: GroupFacts;
-}
+export type GroupVerdict = Readonly<{ live: LiveGroup; runners: readonly LiveRunner[]; facts: GroupFacts }>;
 
 /** Times in the plan (spawn timeout, back-off) pass without an event. A verdict is renewed after this time. */
 export const TICK_MS = 5_000;
@@ -219,11 +215,7 @@ export function judgeApplication(
 }
 
 /** Runners without a Job yet: to another Application they are free and have a CI job (law P11). */
-function startsOf(
-  decisions: readonly RunnerDecision[],
-  groups: readonly LiveGroup[],
-  live: readonly LiveRunner[],
-): readonly LiveRunner[] {
+function startsOf(decisions: readonly RunnerDecision[], groups: readonly LiveGroup[], live: readonly LiveRunner[]) {
   const existing = new Set(live.map(({ job }) => keyText(job)));
   return decisions.flatMap((decision): readonly LiveRunner[] => {
     if (!decision.emit || decision.skip || !decision.job) return [];
@@ -283,10 +275,7 @@ function brokenGroup({ key, object, problem = '' }: LiveGroup): PlanInput['broke
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
-function printedElsewhere(
-  { snapshot, startedBefore }: ReconcileInput,
-  members: readonly Member[],
-): readonly LiveRunner[] {
+function printedElsewhere({ snapshot, startedBefore }: ReconcileInput, members: readonly Member[]) {
   const memberRunners = new Set(members.flatMap(({ runners }) => runners));
   const looks = new Set(members.map(({ observation }) => observation?.look));
   const queued = [...looks].flatMap((look) => look?.jobs.filter(({ status }) => status === 'queued') ?? []);

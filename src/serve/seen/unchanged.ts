@@ -11,10 +11,7 @@ export function keepList<T>(before: readonly T[] | undefined, now: readonly T[])
 }
 
 /** Returns the lists by key. A list with the same objects in the same order stays the same list. */
-export function keepLists<K, T>(
-  before: ReadonlyMap<K, readonly T[]>,
-  now: ReadonlyMap<K, readonly T[]>,
-): ReadonlyMap<K, readonly T[]> {
+export function keepLists<K, T>(before: ReadonlyMap<K, readonly T[]>, now: ReadonlyMap<K, readonly T[]>) {
   return new Map([...now].map(([key, list]) => [key, keepList(before.get(key), list)]));
 }
 

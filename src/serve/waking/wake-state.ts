@@ -164,11 +164,7 @@ function withoutPlan({ difference: _, sinceMs: _since, doubtMs: _doubt, ...memor
   return { ...memory, differSince: new Map() };
 }
 
-function afterPlan(
-  state: Memory,
-  { difference, settled }: Extract<WakeNews, { is: 'planned' }>,
-  nowMs: number,
-): Memory {
+function afterPlan(state: Memory, { difference, settled }: Extract<WakeNews, { is: 'planned' }>, nowMs: number) {
   const { sinceMs = nowMs, doubtMs = nowMs, ...memory } = state;
   const differSince = new Map(changedKeys(difference).map((key) => [key, memory.differSince.get(key) ?? nowMs]));
   const memoryNow = { ...memory, difference, differSince };

@@ -48,11 +48,7 @@ export type WakeResult =
   | { readonly is: 'busy'; readonly app: AppState };
 
 /** A request of a wake. Times are ms since 1970. */
-export interface WakeStep {
-  readonly step: keyof WakeTarget;
-  readonly beganMs: number;
-  readonly endedMs: number;
-}
+export type WakeStep = Readonly<{ step: keyof WakeTarget; beganMs: number; endedMs: number }>;
 
 /** A wake that is read again and again notes its first ones. */
 const MOST_STEPS = 100;

@@ -181,11 +181,7 @@ function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
 }
 
 /** Returns the lost jobs for which Gitea should end the run now. Empty: another job would end or be re-run with them. Pure. */
-export function decideEnd(
-  losses: readonly LostJob[],
-  jobs: readonly JobOfRun[],
-  maxRetries: number,
-): readonly LostJob[] {
+export function decideEnd(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number) {
   const open = jobs.filter(({ isBlocked, isDone }) => !isDone && !isBlocked);
   const ofOpen = open.map(({ runner, reruns }) =>
     losses.find((loss) => loss.runnerEnded && loss.runner === runner && reruns < maxRetries),

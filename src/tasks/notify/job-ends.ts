@@ -177,11 +177,7 @@ interface OurJob {
 }
 
 /** State of one Application: the time of its first plan, and the running or served jobs, by key. */
-interface ActiveJobs {
-  readonly application: string;
-  readonly sinceMs: number;
-  readonly active: ReadonlyMap<string, OurJob>;
-}
+type ActiveJobs = Readonly<{ application: string; sinceMs: number; active: ReadonlyMap<string, OurJob> }>;
 
 /** Most remembered ended jobs, so that no end is reported twice. A look shows 150 completed jobs of a scope. */
 const MOST_REMEMBERED = 20_000;

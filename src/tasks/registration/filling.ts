@@ -166,11 +166,7 @@ type SoundGroup = LiveGroup & { readonly group: RunnerGroup };
 type ByPod = LiveGroup & { readonly group: RunnerGroup & { readonly registrationToken: SecretKey } };
 
 /** Finds the keys to fill. @param groups all of them: the Secrets of a broken one are unknown @param names of writable Secrets */
-export function tokenKeys(
-  groups: readonly LiveGroup[],
-  targetOf: TargetOf,
-  names: ReadonlySet<string>,
-): readonly TokenKey[] {
+export function tokenKeys(groups: readonly LiveGroup[], targetOf: TargetOf, names: ReadonlySet<string>) {
   const soundGroups = groups.filter((one): one is SoundGroup => one.group !== undefined);
   const broken = groups.flatMap(({ group, object }) => (group ? [] : object.metadata));
   const unclear = new Map(broken.map(({ name, namespace }) => [namespace, name]));

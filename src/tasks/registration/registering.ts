@@ -48,11 +48,7 @@ interface Ahead {
   readonly untilMs: number;
 }
 
-interface Refused {
-  readonly failure: Failure;
-  readonly times: number;
-  readonly untilMs: number;
-}
+type Refused = Readonly<{ failure: Failure; times: number; untilMs: number }>;
 
 /** @param levels each with its group, where Jobs wait @returns whether there were others */
 function forgetAllBut(levels: ReadonlySet<string>, unregistered: TaskContext['unregistered']): boolean {

@@ -80,11 +80,7 @@ interface RowObservation {
 export type Choice = Readonly<ReturnType<typeof deadRegistrations>>;
 export type JudgedRegistration = Choice['registrations'][number];
 
-interface OwnRow {
-  readonly key: string;
-  readonly group: ChosenGroup;
-  readonly row: RegisteredRunner;
-}
+type OwnRow = Readonly<{ key: string; group: ChosenGroup; row: RegisteredRunner }>;
 
 /** Judges every row of this program. @param earlier `observations` of the last call, empty at first */
 export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservations) {
@@ -189,11 +185,7 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
 }
 
 /** Rules 2 to 5. */
-function keptBy(
-  { giteaUrl }: ChosenGroup,
-  row: RegisteredRunner,
-  facts: ReturnType<typeof gatherFacts>,
-): StaysBecause | undefined {
+function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: ReturnType<typeof gatherFacts>) {
   if (!row.ephemeral) return 'not-ephemeral';
   if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';
   if (facts.working.has(`${giteaUrl} ${row.name}`)) return 'job-in-progress';
