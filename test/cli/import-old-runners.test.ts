@@ -447,7 +447,7 @@ it('what has another way here is told: a certificate that is not checked, and se
   const { spec, comments } = await imported([deployment({ containers: [{ ...RUNNER, env }] }, { annotations })]);
 
   expect(spec).not.toHaveProperty('podTemplate');
-  expect(comments).toContain('for an authority of your own use spec.caBundle)');
+  expect(comments).toContain('for a CA of yours use spec.caBundle)');
   expect(comments.match(/\(Vault would mount its secrets where CI jobs read them/g)).toHaveLength(2);
 });
 

@@ -452,7 +452,7 @@ describe('runners of other forges', () => {
     expect(await run(job(image))).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: GR-IMPORT-02 import: ScaledJob gh starts ${whose} runner, which does not register at Gitea: it is not served. For Gitea, start with 'gitea-runners init'. What they say is here: org: acme.\n`,
+      stderr: `error: GR-IMPORT-02 import: ScaledJob gh starts ${whose} runner, which does not register at Gitea. For Gitea, start with 'gitea-runners init'. What they say is here: org: acme.\n`,
     });
   });
 

@@ -19,7 +19,7 @@ it('init asks for each value without a flag, and offers the default', async () =
     return Object.entries(given).find(([begin]) => question.startsWith(begin))?.[1] ?? '';
   };
 
-  const answers = await answersOf({ cap: '3' }, { env: {} } as never, ask, () => undefined);
+  const answers = await answersOf({ cap: '3' }, { env: {} } as never, ask, () => []);
 
   expect(answers).toMatchObject({
     gitea: 'https://g.example.com',

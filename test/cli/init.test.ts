@@ -112,6 +112,21 @@ it('init names all missing values when it can ask no person', async () => {
   expect(stderr).toContain('GR-INIT-01 init: --gitea, --owner, --git must be given');
 });
 
+it('init names all mistakes at once, those of missing values too', async () => {
+  const words = ['--gitea', 'g.example.com', '--scope', 'team', '--cap', 'many'];
+  const { stderr } = await runHere(['init', folderWith({}), ...words]);
+
+  expect(stderr).toMatch(/GR-INIT-01 init:\n {2}--owner, --git must be given/);
+  for (const flag of ['--scope', '--gitea', '--cap'])
+    expect(stderr).toMatch(new RegExp(`\n  (?:.*; )?${flag} must be `));
+});
+
+it('init writes flags for a repository that is given as an owner', async () => {
+  const { stderr } = await init(folderWith({}), '--owner', 'acme/web');
+
+  expect(stderr).toContain('for one repository write --scope repo --owner acme/web.');
+});
+
 it.each([
   [['--scope', 'team'], 'GR-INIT-02 init: --scope must be global, org, user or repo'],
   [['--scope', 'repo'], 'GR-INIT-02 init: for scope repo --owner must be OWNER/NAME, not "acme"'],

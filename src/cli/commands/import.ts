@@ -258,9 +258,7 @@ function fromObject(
 function ofOtherForge({ kind, metadata, template, read }: OldRunners): string | undefined {
   const whose = otherForge(template.spec);
   const subject = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
-  return (
-    whose && `${subject}, which does not register at Gitea: it is not served. For Gitea, ${INIT}.${saidByOthers(read)}`
-  );
+  return whose && `${subject}, which does not register at Gitea. For Gitea, ${INIT}.${saidByOthers(read)}`;
 }
 
 function fromRunners(

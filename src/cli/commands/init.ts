@@ -9,7 +9,7 @@ import { manual } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
-import { type Answers, type AskPerson, answersOf } from '../init/answers.ts';
+import { type Answers, type AskPerson, answersOf, initFailure } from '../init/answers.ts';
 import { applicationText, externalSecretsText, groupText, manifestFrom, setupScript } from '../init/init-files.ts';
 import { warningsOf } from '../reading/warnings.ts';
 
@@ -20,11 +20,9 @@ export async function init(
   io: Io,
   ask: AskPerson | undefined,
 ): Promise<ExitCode> {
-  const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer })[0]);
+  const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer }));
   const problems = problemsOf(answers);
-  const [first, another] = problems;
-  const lines = problems.map((each) => `\n  ${each}.`).join('');
-  if (first !== undefined) throw new Failure('GR-INIT-03', 2, another ? `init:${lines}` : `init: ${first}.`);
+  if (problems.length > 0) throw initFailure('GR-INIT-03', problems);
   const files = filesOf(answers);
   const names = Object.keys(files);
   const root = resolve(io.cwd, folder);

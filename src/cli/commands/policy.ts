@@ -36,9 +36,9 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   const installed = await policyFrom(flags, io);
   if (!installed) throw policyFailure(`policy ${wanted}: no policy is named. Give it with --policy FILE.`);
   if (wanted === 'test') return testPolicy(installed, args, flags, io);
-  const { paths, recursive } = pathsFrom(args, flags, io);
-  const { groups } = await readGroups({ paths, recursive, except: installed.file, defaults: installed.defaults }, io);
-  if (groups.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
+  const where = pathsFrom(args, flags, io);
+  const { groups } = await readGroups({ ...where, defaults: installed.defaults }, io);
+  if (groups.length === 0) throw noGroups({ ...where, cwd: io.cwd });
   const name = flagValue('group', flags, io);
   const chosen = groups.filter((each) => name === undefined || [each.name, keyText(each)].includes(name));
   const others = firstNames(groups.map(keyText), 5);
@@ -61,8 +61,6 @@ export function explainedPolicy(installed: InstalledPolicy, groups: readonly Run
 const OPEN = 'not restricted';
 type DefaultField = keyof NonNullable<InstalledPolicy['policy']['defaults']>;
 
-type Row = readonly string[];
-
 /** Prints each rule and each default with its level, its text and its findings. */
 function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): string {
   const levelsOfGroup = [...levelsOf(policy, group).entries, policy];
@@ -70,7 +68,7 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
   const placeOf = new Map<object, string>(
     placedLevels(policy).map(([[, ...path], level]) => [level, pathText(path) || 'policy']),
   );
-  const rowOf = (name: string, level: object | undefined, value: unknown, result: string, found: string): Row => {
+  const rowOf = (name: string, level: object | undefined, value: unknown, result: string, found: string) => {
     const from = level ? (placeOf.get(level) ?? '') : '';
     const says = level ? cut(JSON.stringify(value, null, 1).replace(/\s*\n\s*/g, ' '), 1000) : '';
     return [name, from, result, says && found ? `${says}: ${found}` : says || found].map(printable);
@@ -90,7 +88,7 @@ function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker
     return rowOf(`defaults.${field}`, level, level.defaults?.[field], isOwn ? ownCounts : 'taken', '');
   });
   const rows = [...ofRules, ...ofDefaults];
-  const isOpen = ([, , result]: Row): boolean => result === OPEN;
+  const isOpen = ([, , result]: readonly string[]): boolean => result === OPEN;
   const open = rows.filter(isOpen).map(([rule]) => rule);
   const restricted = rows.filter((row) => !isOpen(row));
   const denying = ofRules.flatMap(([rule = '', , result = '']) => (result.includes('denied') ? rule : [])).join(', ');
@@ -125,12 +123,12 @@ type Flags = FlagsOf<'policy'>;
 const NAME_CASES = `Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`;
 
 function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
-  const paths = args.length > 0 ? args : ['.'];
-  const read = readFiles({ paths, recursive: flagValue('recursive', flags, io), cwd: io.cwd, except: installed.file });
+  const where = { ...pathsFrom(args, flags, io), cwd: io.cwd };
+  const read = readFiles(where);
   const [wrong] = read.problems;
   if (wrong) throw policyFailure(`read cases: ${wrong.place.file}: ${wrong.message}. ${NAME_CASES}`);
   const cases = read.files.flatMap((source) => readAll(source)).map(caseIn);
-  if (cases.length === 0) throw policyFailure(`read cases: there is none in ${paths.join(', ')}. ${NAME_CASES}`);
+  if (cases.length === 0) throw policyFailure(`read cases: there is none in ${where.paths.join(', ')}. ${NAME_CASES}`);
   const results = cases.map(({ data, ...at }) => ({ ...at, name: data.name, failure: failureOf(installed, data, io) }));
   const failed = results.filter(({ failure }) => failure !== undefined).length;
   io.out(askedOutput('policy', flags, io) === 'junit' ? junit(results, failed) : textOf(results, failed, installed));

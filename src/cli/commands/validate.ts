@@ -106,10 +106,7 @@ async function check(io: Io, paths: Paths, policy: InstalledPolicy | undefined):
 /** Reads the valid groups, and the problems of the rest. @throws Failure exit 2 if there is no RunnerGroup */
 async function readInSpite(io: Io, paths: Paths, policy: InstalledPolicy | undefined) {
   try {
-    const { groups, files, sources, others } = await readGroups(
-      { ...paths, except: policy?.file, defaults: policy?.defaults },
-      io,
-    );
+    const { groups, files, sources, others } = await readGroups({ ...paths, defaults: policy?.defaults }, io);
     if (groups.length === 0) throw noGroups({ ...paths, cwd: io.cwd });
     return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {

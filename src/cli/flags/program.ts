@@ -17,8 +17,7 @@ Examples:
   gitea-runners generate groups/ | kubectl diff -f -
   GITEA_URL=https://gitea.example.com GITEA_TOKEN=… gitea-runners generate ci.yaml
 
-Exit codes: 0 good, also when no runner is needed; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused.
-On any code but 0 stdout is empty.`,
+Exit codes: 0 good, also when no runner is needed; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused. On any code but 0 stdout is empty.`,
   },
   explain: {
     description: 'say for every queued job what happens to it, and why',
@@ -31,8 +30,7 @@ Examples:
   kubectl -n argocd exec deploy/gitea-runners -- gitea-runners explain
   gitea-runners explain -o json | jq '.jobs[] | select(.state == "unserved")'
 
-Exit codes: 0 good; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused; with --exit-code 4: a job is unserved.
-On codes 1 to 3 stdout is empty.`,
+Exit codes: 0 good; 1 Gitea, cluster or a file failed; 2 bad input; 3 refused; with --exit-code 4: a job is unserved. On codes 1 to 3 stdout is empty.`,
   },
   validate: {
     description: 'check RunnerGroups without asking any server; prints every error, and what a merge does to runners',
@@ -43,8 +41,7 @@ Examples:
   gitea-runners validate --strict -o sarif > runnergroups.sarif
   gitea-runners validate --against ../main/groups groups/     what a merge does to runners
 
-Exit codes: 0 valid; 2 a RunnerGroup is not valid, or there is none; 3 the policy denies one. With --strict a warning is 2.
-With -o the report is on stdout, whatever the exit code.`,
+Exit codes: 0 valid; 2 a RunnerGroup is not valid, or there is none; 3 the policy denies one. With --strict a warning is 2. With -o the report is on stdout, whatever the exit code.`,
   },
   serve: {
     description: 'wake Argo CD whenever the runners that are needed change; write status; serve metrics',
@@ -59,8 +56,7 @@ Exit codes: 0 ended by a signal, with --once: all is well; 1 something failed; 2
   sweep: {
     description: 'delete dead registrations of our runners in Gitea',
     after: `
-A registration is deleted when its runner is ephemeral, has a name of these RunnerGroups, and at two looks 75 s apart is offline,
-has no CI job in progress and has no unfinished Job in Kubernetes.
+A registration is deleted when its runner is ephemeral, has a name of these RunnerGroups, and at two looks 75 s apart is offline, has no CI job in progress and has no unfinished Job in Kubernetes.
 
 Examples:
   gitea-runners sweep --dry-run                what is dead, and why the others stay
@@ -73,8 +69,7 @@ Exit codes: 0 good, also when nothing is dead; 1 Gitea, cluster or a file failed
   report: {
     description: 'say what ran, how long it waited, and what it cost',
     after: `
-Figures are those of CI jobs that ended in the period, from Gitea's history and from the Jobs that Kubernetes still shows. ≥ before a
-figure: Kubernetes shows the runners of some CI jobs no more, so their start-up is missing.
+Figures are those of CI jobs that ended in the period, from Gitea's history and from the Jobs that Kubernetes still shows. ≥ before a figure: Kubernetes shows the runners of some CI jobs no more, so their start-up is missing.
 
 Examples:
   gitea-runners report                         the last 7 days, by RunnerGroup
@@ -94,8 +89,7 @@ Examples:
   gitea-runners extend ci-7-1-9c31e0aa-x2x4z --for 1h -n runners
   gitea-runners extend job/ci-7-1-9c31e0aa --for 30m
 
-Exit codes: 0 good, also when it stays longer already; 1 there is no such pod or Job, or the cluster failed; 2 bad input, or it is
-no runner that stays. On any code but 0 stdout is empty.`,
+Exit codes: 0 good, also when it stays longer already; 1 there is no such pod or Job, or the cluster failed; 2 bad input, or it is no runner that stays. On any code but 0 stdout is empty.`,
   },
   policy: {
     description: 'test a policy, explain what it says of RunnerGroups, or print one to begin with; asks no server',
@@ -169,6 +163,10 @@ Examples:
   },
 };
 
+/** Wraps lines. Examples are indented, and stay as they are: people copy them. */
+const wrappedHelp = (text: string, columns: number): string =>
+  text.replaceAll(/^\S.*$/gm, (line) => splitIntoLines(line, columns).join('\n'));
+
 /** Throws `CommanderError` instead of ending the process. */
 export function makeProgram(
   run: (name: CommandName, args: readonly string[], flags: object) => Promise<void>,
@@ -192,7 +190,7 @@ export function makeProgram(
     const command = program
       .command(name)
       .description(description)
-      .addHelpText('after', () => wrappedHelp(after, io.columns));
+      .addHelpText('after', () => wrappedHelp(after, io.columns ?? 80));
     command.showHelpAfterError(`See "gitea-runners ${name} --help".`);
     command.action(() => {
       const { filename = [], ...flags }: { readonly filename?: readonly string[] } = command.opts();
@@ -210,13 +208,6 @@ export function makeProgram(
     for (const [key, flag] of flagsOf(name)) command.addOption(optionOf(key, flag, name));
   }
   return program;
-}
-
-/** Wraps paragraphs. Examples stay as they are: people copy them. */
-function wrappedHelp(text: string, columns = 80): string {
-  const paragraphs = text.split(/(?<=\S)\n\n/);
-  const fitted = (each: string) => splitIntoLines(each.replaceAll(/(?<=\S)\n/g, ' '), columns).join('\n');
-  return paragraphs.map((each) => (each.includes('Examples:') ? each : fitted(each))).join('\n\n');
 }
 
 /** Commands and words of kubectl and other programs, with our command for each. */

@@ -26,32 +26,29 @@ const WITHOUT_PLACE = [
   '~spec.{rollout,rolloutStrategy,scalingStrategy,pollingInterval,cooldownPeriod,initialCooldownPeriod}',
   '~spec.{successfulJobsHistoryLimit,failedJobsHistoryLimit,triggers.metricType,triggers.useCachedMetrics}',
   '~spec.triggers.metadata.{targetJobs,targetWorkflowQueueLength,matchUnlabeledJobsWithUnlabeledRunners,enableEtags}',
-].flatMap((line) => {
-  const [, isMeaningless, base = '', names = ''] = /^(~?)(.*)\{(.*)\}$/.exec(line) ?? [];
-  return names.split(',').map((name) => [`${base}${name}`, isMeaningless ? MEANS_NOTHING : ''] as const);
-});
+].map((line) => (line.startsWith('~') ? ([line.slice(1), MEANS_NOTHING] as const) : ([line, ''] as const)));
 
 const REASONS = {
-  'metadata.annotations.autoscaling.keda.sh/paused': 'use spec.suspend',
+  'metadata.annotations.autoscaling.keda.sh/{paused,paused-replicas}': 'use spec.suspend',
   'spec.volumeClaimTemplates': `runners end with their CI job: see ${manual('cache.md')}`,
-  'spec.schedule': 'use spec.idleSchedule',
-  'spec.timeZone': 'use spec.idleSchedule',
-  'spec.completions': 'a Job is one runner here',
-  'spec.jobTargetRef.completions': 'a Job is one runner here',
-  'spec.backoffLimit': 'a CI job without a runner gets another one',
-  'spec.jobTargetRef.backoffLimit': 'a CI job without a runner gets another one; see spec.maxEvictionRetries',
+  'spec.{schedule,timeZone}': 'use spec.idleSchedule',
+  'spec.{completions,jobTargetRef.completions}': 'a Job is one runner here',
+  'spec.{backoffLimit,jobTargetRef.backoffLimit}':
+    'a CI job without a runner gets another one; see spec.maxEvictionRetries',
   'spec.idleReplicaCount': 'use spec.minIdleRunners',
-  'metadata.annotations.autoscaling.keda.sh/paused-replicas': 'use spec.suspend',
-  'spec.advanced': 'a busy runner is never stopped',
-  'spec.behavior': 'a busy runner is never stopped',
+  'spec.{advanced,behavior}': 'a busy runner is never stopped',
   'spec.fallback': 'runners stay as they are while Gitea gives no answer',
   'spec.metrics': 'queued CI jobs start runners',
-  'spec.updatePolicy': 'write the requests into spec.resources',
-  'spec.resourcePolicy': 'write the requests into spec.resources',
+  'spec.{updatePolicy,resourcePolicy}': 'write the requests into spec.resources',
 };
 
 /** Fates by path. Elements of lists have no number. */
-const FATES: ReadonlyMap<string, string> = new Map([...WITHOUT_PLACE, ...Object.entries(REASONS)]);
+const FATES: ReadonlyMap<string, string> = new Map(
+  [...WITHOUT_PLACE, ...Object.entries(REASONS)].flatMap(([line, why]) => {
+    const [, base = '', names = line] = /^(.*)\{(.*)\}$/.exec(line) ?? [];
+    return names.split(',').map((name) => [`${base}${name}`, why] as const);
+  }),
+);
 
 /** True for a trigger of a forge. Each other trigger is named as a whole. */
 export function asksForge(trigger: unknown): boolean {
@@ -61,17 +58,14 @@ export function asksForge(trigger: unknown): boolean {
 /** A sentence for each field that is not carried over, and one for all that mean nothing. @param owner what they are of */
 export function notCarriedOver(value: unknown, owner: string): readonly string[] {
   const lost = lostFields(value);
-  const isMeaningless = ([, , why]: LostField) => why === MEANS_NOTHING;
-  const meaningless = [...new Set(lost.filter(isMeaningless).map(([path]) => path))].join(', ');
-  return [
-    ...lost.flatMap((each) => (isMeaningless(each) ? [] : lostNote(`${owner} ${each[0]}`, each[1], each[2]))),
-    ...(meaningless === '' ? [] : [`Of ${owner} these mean nothing here: ${meaningless}.`]),
-  ];
+  const meaningless = [...new Set(lost.flatMap(([path, , why]) => (why === MEANS_NOTHING ? path : [])))].join(', ');
+  const told = lost.flatMap(([path, each, why]) =>
+    why === MEANS_NOTHING ? [] : lostNote(`${owner} ${path}`, each, why),
+  );
+  return meaningless === '' ? told : [...told, `Of ${owner} these mean nothing here: ${meaningless}.`];
 }
 
-type LostField = readonly [path: string, value: unknown, why: string];
-
-function lostFields(value: unknown, path = ''): readonly LostField[] {
+function lostFields(value: unknown, path = ''): readonly (readonly [path: string, value: unknown, why: string])[] {
   const fate = FATES.get(`${path}=${JSON.stringify(value)}`) ?? FATES.get(path);
   const isEmpty = value === undefined || value === '' || (typeof value === 'object' && !Object.keys(value ?? {})[0]);
   if (fate === '' || isEmpty) return [];

@@ -29,11 +29,7 @@ const ELSEWHERE = /^(?!unix:|\w+:\/\/(?:localhost|127\.|0\.0\.0\.0|\[::1\]))./;
 const OTHERWISE = [
   ['DOCKER_HOST', ELSEWHERE, 'each runner has its own. For that one: containerMode host, and it in podTemplate'],
   ['GITEA_RUNNER_EPHEMERAL', /^(?:false|0)$/, 'each runner takes one CI job'],
-  [
-    'GITEA_INSTANCE_INSECURE',
-    /^(?:true|1)$/i,
-    "runners check Gitea's certificate: for an authority of your own use spec.caBundle",
-  ],
+  ['GITEA_INSTANCE_INSECURE', /^(?:true|1)$/i, "Gitea's certificate is checked: for a CA of yours use spec.caBundle"],
 ] as const;
 
 const isPlainSecret = ({ name, value }: Variable) => value !== undefined && mayBeSecret(name, value);
@@ -320,11 +316,10 @@ function probeAndUserNotes({ pod, runner, used }: SortedPod): readonly string[] 
 
 const NOW_PRIVILEGED = `The daemon of this group is privileged, and no container of the old pod was. Modes without privileges: host, and buildkit for image builds (${manual('runnergroup.md#container-modes')}).`;
 
-/** A note if the old pod had less rights than a privileged daemon. */
+/** A note if the old pod had less rights than a privileged daemon. Without an image there was no pod. */
 function privilegeNotes({ containers, initContainers, volumes }: PodSpec, mode: Mode): readonly string[] {
-  const isPrivileged = (each: OldContainer) => valueAt(each, ['securityContext', 'privileged']) === true;
-  const isUnknown = containers.every(({ image }) => image === '');
-  const had = isUnknown || volumes.some(isSocket) || [...containers, ...initContainers].some(isPrivileged);
+  const was = (each: OldContainer) => !each.image || valueAt(each, ['securityContext', 'privileged']) === true;
+  const had = volumes.some(isSocket) || [...containers, ...initContainers].some(was);
   return had || mode === 'host' ? [] : [NOW_PRIVILEGED];
 }
 

@@ -22,9 +22,7 @@ export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
 const READ = new Set(['runner.labels', 'runner.capacity', 'runner.timeout']);
 /** Keys that are not carried over, with the reason. */
 const LEFT_OUT: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(NEWER_KEYS).map(
-    ([key, since]) => [key, `needs an image with runner ${since}: see spec.image`] as const,
-  ),
+  ...Object.entries(NEWER_KEYS).map(([key, since]) => [key, `needs runner ${since}: see spec.image`] as const),
   ...Object.entries(OWNED_KEYS),
   ['runner.envs', 'they may be secrets: write the others into spec.runnerConfig'],
   ...['runner.env_file', 'cache.dir', 'cache.host', 'cache.port'].map((key) => [key, 'of the old machine'] as const),

@@ -47,27 +47,32 @@ export async function answersOf(
   givenFlags: FlagsOf<'init'>,
   io: Io,
   ask: AskPerson | undefined,
-  check: (answer: Partial<Answers>) => string | undefined,
+  check: (answer: Partial<Answers>) => readonly string[],
 ): Promise<Answers> {
   const { choose, missing, need } = answering(givenFlags, io, ask);
   const valid =
     (name: 'gitea' | 'group' | 'mode' | 'registration' | 'git'): Rule =>
     (text) =>
-      check({ [name]: text });
+      check({ [name]: text })[0];
   const scopeRule: Rule = (text) => (SCOPES.some((each) => each === text) ? undefined : SCOPE_RULE);
   const gitea = await need('gitea', QUESTIONS.gitea, valid('gitea'));
   const scope = await choose('scope', scopeRule);
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
-  const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) });
+  const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) })[0];
   const owner =
     scope === 'global' ? (flagValue('owner', givenFlags, io) ?? '') : await need('owner', ownerIs, ownerRule);
   const group = await choose('groupName', valid('group'));
-  const cap = await choose('cap', (text) => check({ cap: toCap(text) }));
+  const cap = await choose('cap', (text) => check({ cap: toCap(text) })[0]);
   const mode = await choose('containerMode', valid('mode'));
   const registration = await choose('registration', valid('registration'));
   const git = await need('git', QUESTIONS.git, valid('git'));
-  if (missing.length > 0)
-    throw new Failure('GR-INIT-01', 2, `init: ${missing.join(', ')} must be given, or answered on a terminal.`);
+  const ofScope = scopeRule(scope) ?? (missing.includes('--owner') ? undefined : ownerProblem(scope, owner));
+  if (missing.length > 0 || ofScope !== undefined) {
+    const given = { group, cap: toCap(cap), mode, registration, ...(gitea && { gitea }), ...(git && { git }) };
+    const absent = missing.length > 0 ? [`${missing.join(', ')} must be given, or answered on a terminal`] : [];
+    const code = missing.length > 0 ? 'GR-INIT-01' : 'GR-INIT-02';
+    throw initFailure(code, [...absent, ...[ofScope ?? []].flat(), ...check(given)]);
+  }
   return {
     group,
     gitea,
@@ -82,6 +87,12 @@ export async function answersOf(
     secretStore: flagValue('secretStore', givenFlags, io),
     webhook: flagValue('webhookUrl', givenFlags, io),
   };
+}
+
+/** All mistakes at once, one a line if there are several. */
+export function initFailure(code: string, problems: readonly string[]): Failure {
+  const lines = problems.map((each) => `\n  ${each}.`).join('');
+  return new Failure(code, 2, problems.length > 1 ? `init:${lines}` : `init: ${problems[0]}.`);
 }
 
 const QUESTIONS = {

@@ -55,9 +55,9 @@ export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> 
 }
 
 /** PATHs of a command: its arguments, else `GITEA_RUNNERS_PATH`, else the current folder. */
-export function pathsFrom(args: readonly string[], flags: GivenFlags<'recursive'>, io: Io) {
+export function pathsFrom(args: readonly string[], flags: GivenFlags<'recursive' | 'policy'>, io: Io) {
   const paths = args.length > 0 ? args : [io.env[PATH.variable] || PATH.default];
-  return { paths, recursive: flagValue('recursive', flags, io) };
+  return { paths, recursive: flagValue('recursive', flags, io), except: flagValue('policy', flags, io) };
 }
 
 /** The PEM in a file. @throws Failure exit 1 */

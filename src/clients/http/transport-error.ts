@@ -1,5 +1,6 @@
 /** Turns an error of a socket into what a person can do. The texts hold nothing that the other side wrote, but names of hosts. */
 import type { Failure } from '../../shared/failure.ts';
+import { firstNames } from '../../shared/printable.ts';
 import { failure, type HttpRequest } from './request.ts';
 import { giveCa, type Trust } from './wire.ts';
 
@@ -68,20 +69,12 @@ function wordsOfTls(causeCode: string, error: unknown, { caFrom, host }: Route):
     return ['its certificate is not valid yet', 'Look at the clock of where this runs'];
   if (causeCode === 'ERR_TLS_CERT_ALTNAME_INVALID' || causeCode === 'UND_ERR_PRX_TLS') {
     const remedy = 'Use the name in the certificate, or renew the certificate';
-    return [`its certificate is for ${namesIn(error) || 'another host name'}, and not for ${host}`, remedy];
+    const { cert } = Object(error instanceof Error ? (error.cause ?? error) : error);
+    const names = String(Object(cert).subjectaltname).match(/(?<=DNS:|IP Address:)[\w*.:-]{1,80}/g) ?? ['another name'];
+    return [`its certificate is for ${firstNames(names, 3)}, and not for ${host}`, remedy];
   }
   const isOfTls = causeCode === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(causeCode);
   return isOfTls ? ['no TLS connection could be made', 'Check that the port speaks https'] : undefined;
-}
-
-/** The first names in the certificate, as Node's error has them. Empty: none of the usual form. */
-function namesIn(error: unknown): string {
-  const { cert } = Object(error instanceof Error ? (error.cause ?? error) : error);
-  const names = String(Object(cert).subjectaltname).matchAll(/(?:DNS|IP Address):([\w*.:-]{1,80})/g);
-  return [...names]
-    .slice(0, 3)
-    .map(([, name]) => name)
-    .join(', ');
 }
 
 function wordsOfSocket(

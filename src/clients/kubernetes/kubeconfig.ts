@@ -145,7 +145,7 @@ function partOf<T extends z.ZodType>(
   const entry = list.find((each) => each['name'] === name);
   const whose = `whose ${role} "${printable(name)}"`;
   const names = firstNames(
-    list.flatMap((each) => (typeof each['name'] === 'string' ? printable(each['name']) : [])),
+    list.map((each) => printable(String(each['name']))),
     5,
   );
   if (!entry) throw wrongKubeconfig(file, `${whose} is not in it, but ${names || 'none'}; ${ONE_FILE}`);

@@ -97,7 +97,7 @@ function failureOfList(request: HttpRequest, status: number, resource: string, n
     return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy, 'not-found');
   }
   // A plan is possible without a look at Jobs. RunnerGroups are only in the cluster.
-  const advice = isRunnerGroups ? '' : ', or use --cluster off, which sweep refuses';
+  const advice = isRunnerGroups ? '' : ', or use --cluster off (in generate and explain)';
   if (status !== 403) return unexpectedStatus(request, status, advice);
   const namespaceText = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
   const remedy = `Grant the account that asks the verb "list" on "${resource}" ${namespaceText}${isRunnerGroups ? ', or choose another namespace' : advice}`;

@@ -26,7 +26,16 @@ export const STANDARD_INPUT = '-';
 /** A file that was found: its real path, and its name in messages. */
 type Found = Readonly<{ real: string; name: string; kind: 'file' | 'pipe' | 'standard input' }>;
 
-type Where = Readonly<{ paths: readonly string[]; recursive: boolean; cwd: string; except?: string | undefined }>;
+/** Which files are read. */
+export interface Where {
+  /** Files and folders; none means the current folder. */
+  readonly paths: readonly string[];
+  readonly recursive: boolean;
+  readonly cwd: string;
+  /** A file that is not read: that of `--policy`. */
+  readonly except?: string | undefined;
+}
+
 type Search = ReturnType<typeof newSearch>;
 
 const newSearch = (options: Where) => ({

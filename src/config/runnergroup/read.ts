@@ -17,7 +17,7 @@ import { jsonText } from '../../shared/printable.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
-import { fileProblem, readFiles } from './group-files.ts';
+import { fileProblem, readFiles, type Where } from './group-files.ts';
 import { isMapping, valueAt } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
@@ -40,13 +40,7 @@ export interface PassThrough {
 }
 
 /** Selects the files. Has the namespace and the defaults for groups without their own. */
-export interface ReadOptions {
-  /** Files and folders; none means the current folder. */
-  readonly paths: readonly string[];
-  readonly recursive: boolean;
-  readonly cwd: string;
-  /** A file that is not read, e.g. the one of `--policy`. */
-  readonly except?: string | undefined;
+export interface ReadOptions extends Where {
   readonly defaultNamespace: string;
   readonly defaults?: GroupDefaults | undefined;
   /** True if a wrong group or file does not stop the reading. `ReadResult.broken` and `hidden` report it. */
