@@ -361,6 +361,10 @@ spec.gitea.url: must be an http or https URL without credentials, query or fragm
   gitea: {url: "https://git.corp.io "}
 spec.gitea.url: must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com; write "https://git.corp.io" [GR-INPUT-05]
   gitea: {url: "https:/git.corp.io"}
+spec.gitea.url: must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com; write "https://git.corp.io" [GR-INPUT-05]
+  gitea: {url: "htps://git.corp.io"}
+spec.image: must be a string, not a mapping; write "image: gitea/runner:TAG" [GR-INPUT-05]
+  image: {name: gitea/runner}
 spec.gitea.url: must be a URL with a host, e.g. https://gitea.example.com; write "https://git.corp.io:3000" [GR-INPUT-05]
   gitea: {url: "https://git.corp.io:3000:443"}
 `);

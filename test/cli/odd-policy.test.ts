@@ -77,6 +77,8 @@ registries[0]: must be the host of a registry with its port if it has one, e.g. 
   registries: [https://docker.io]
 images[0]: must begin with the host of a registry, e.g. docker.io/gitea/runner or registry.example.com:5000/ci/**; got the string "gitea/runner:*"; write "docker.io/gitea/runner:*"
   images: [gitea/runner:*]
+images[0]: must begin with the host of a registry, e.g. docker.io/gitea/runner or registry.example.com:5000/ci/**; got the string "https://r.corp.io/x"; write "r.corp.io/x"
+  images: [https://r.corp.io/x]
 securityProfile: must be a mapping, not the string "baseline"; write "securityProfile: {highest: …}"
   securityProfile: baseline
 namespaces[0]: must be a mapping, not the string "runners"; write "{name: …}"

@@ -83,7 +83,7 @@ setupCommand: runs in an init container, where no docker daemon answers: do this
   setupCommand: [docker, pull, node:22]
 podTemplate.spec.nodeSelector["node-role.kubernetes.io/master"]: is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane
   podTemplate: {spec: {nodeSelector: {node-role.kubernetes.io/master: ""}}}
-activeDeadlineSeconds: is 60 s for all of a runner's life, wait and pull included: write e.g. 21600, if these are minutes
+activeDeadlineSeconds: is 60 s for all of a runner's life: write e.g. 21600, if these are minutes
   activeDeadlineSeconds: 60
 podTemplate.spec.nodeSelector["kubernetes.io/os"]: is windows, and runners are Linux programs: write linux, or remove it
   podTemplate: {spec: {nodeSelector: {kubernetes.io/os: windows}}}
@@ -280,7 +280,7 @@ resources.limits.ephemeral-storage: is 500Mi, and images and layers of docker co
   {containerMode: dind, resources: {requests: {cpu: 1}, limits: {ephemeral-storage: 500Mi}}}
 resources.limits["nvidia.com/gpus"]: is a resource that no node has: write "nvidia.com/gpu: 1"
   resources: {requests: {cpu: 1}, limits: {nvidia.com/gpus: 1}}
-activeDeadlineSeconds: is 360 s for all of a runner's life, wait and pull included: write e.g. 21600, if these are minutes
+activeDeadlineSeconds: is 360 s for all of a runner's life: write e.g. 21600, if these are minutes
   {activeDeadlineSeconds: 360, gracefulStopSeconds: 60}
 podTemplate.metadata.labels["kueue.x-k8s.io/queue-name"]: belongs to Jobs, which have it from spec: write "queue: ci" there
   podTemplate: {metadata: {labels: {kueue.x-k8s.io/queue-name: ci}}}
@@ -288,6 +288,10 @@ podTemplate.metadata.labels["cluster-autoscaler.kubernetes.io/safe-to-evict"]: i
   podTemplate: {metadata: {labels: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
 podTemplate.spec.containers[0].volumeMounts[0].mountPath: is the name of a file, and the whole volume becomes a folder there: write "subPath: config.json", too
   podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: d, mountPath: /root/.docker/config.json}]}], volumes: [{name: d, secret: {secretName: r}}]}}
+podTemplate.spec.containers[0].volumeMounts[0].mountPath: is the name of a file, and the whole volume becomes a folder there: write "subPath: config", too
+  podTemplate: {spec: {containers: [{name: runner, volumeMounts: [{name: d, mountPath: /root/.kube/config}]}], volumes: [{name: d, secret: {secretName: r}}]}}
+podTemplate.spec.containers[0].resources.limits["amd.com/GPU"]: is a resource that no node has: write "amd.com/gpu: 1"
+  podTemplate: {spec: {containers: [{name: runner, resources: {limits: {amd.com/GPU: 1}}}]}}
 proxy: has no https, so the way to Gitea goes past it: write "https: http://p.corp.io:3128", too
   {gitea: {url: https://git.corp.io}, proxy: {http: http://p.corp.io:3128}}
 gitea.url: is https at port 22, which speaks ssh: write https://git.corp.io, or the right port

@@ -9,7 +9,6 @@ import {
   CA_PLACES,
   CA_VARIABLE,
   DOCKER_IMAGE,
-  nearestName,
   ONLY_DATA,
   OUTSIDE_DATA,
   quantityValue,
@@ -76,9 +75,42 @@ function runnersOf(group: RunnerGroup): readonly Part[] {
   return podsOf(group).flatMap(({ runners }) => runners);
 }
 
+const OF_GIT = "is no branch of Gitea, but git's name for one: write $1";
+const NO_NODE_LABEL = 'is no label that Kubernetes gives nodes';
+const NO_LINUX = 'is $&, and runners are Linux programs: write linux, or remove it';
+const NO_MASTER =
+  'is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane';
+/** A runner has no port and no health of its own: what fails here is a CI job that is busy. */
+const ENDS_JOB = 'ends the CI job when it fails, and the kubelet sees the end of a runner without it: remove it';
+
+/** What cannot be meant in some places: the place, the form of the value, and the message with its parts. */
+const ODD: readonly (readonly [places: RegExp, form: RegExp, message: string])[] = [
+  [/\.branches\.\d+$/, /^(?:refs\/(?:heads|remotes\/[^/]+)|origin)\/(.+)$/, OF_GIT],
+  [/\.topologyKey$/, /^hostname$/, `${NO_NODE_LABEL}: write kubernetes.io/$&`],
+  [/\.topologyKey$/, /^(?:zone|region)$/, `${NO_NODE_LABEL}: write topology.kubernetes.io/$&`],
+  [/\.subPath$/, /^(?:~|\$HOME)\/(.+)$/, 'is read by no shell: write $1'],
+  [/\.(?:mountPath|workingDir)$/, /^(?:~|\$HOME)(?:$|\/)(.*)$/, 'is read by no shell: write /data/$1'],
+  [/\.nodeSelector\.kubernetes\.io\/os$/, /^(?!linux$).*$/, NO_LINUX],
+  [/\.nodeSelector\.node-role\.kubernetes\.io\/master$/, /^.*$/, NO_MASTER],
+  [
+    /\.(?!nvidia\.com\/gpu$)nv[\w.]*\/(?:gpus?|GPUs?)$/,
+    /^.*$/,
+    'is a resource that no node has: write "nvidia.com/gpu: $&"',
+  ],
+  [
+    /\.(?!amd\.com\/gpu$)amd[\w.]*\/(?:gpus?|GPUs?)$/,
+    /^.*$/,
+    'is a resource that no node has: write "amd.com/gpu: $&"',
+  ],
+  [/\.containers\.\d+\.(?:liveness|startup)Probe$/, /^.*$/, ENDS_JOB],
+];
+
 /** Returns the odd values in a value, without its surroundings. @param isRunner false in other containers than `runner` */
 export function within(part: Part, isRunner = true): readonly Odd[] {
   const { path, value } = part;
+  const place = path.join('.');
+  const [, form, odd = ''] = ODD.find(([places, each]) => places.test(place) && each.test(String(value))) ?? [];
+  if (form && (isRunner || !place.endsWith('Probe'))) return [[path, String(value).replace(form, odd)]];
   if (typeof value === 'object' && value !== null) {
     const areContainers = /ontainers$/.test(String(path.at(-1)));
     const isOfRunner = (each: Part) => (areContainers ? valueAt(each.value, ['name']) === 'runner' : isRunner);
@@ -91,17 +123,8 @@ export function within(part: Part, isRunner = true): readonly Odd[] {
 /** Decimal numbers that are modes only when they are read as octal. */
 const OCTAL: ReadonlySet<unknown> = new Set([400, 440, 444, 500]);
 
-/** Returns the name of the device that was probably meant. */
-function deviceMeantBy(name: string): string | undefined {
-  const [domain = '', device = ''] = name.split('/');
-  const maker = /^gpus?$/i.test(device) ? nearestName(domain, ['nvidia.com', 'amd.com']) : undefined;
-  return maker === undefined || name === `${maker}/gpu` ? undefined : `${maker}/gpu`;
-}
-
 function oddValue(value: unknown, path: Path, isRunner: boolean): string | undefined {
   const [parent, field] = [String(path.at(-2)), String(path.at(-1))];
-  const device = /^(?:requests|limits|maxResources)$/.test(parent) ? deviceMeantBy(field) : undefined;
-  if (device !== undefined) return `is a resource that no node has: write "${device}: ${value}"`;
   const isAmount = /^(?:requests|limits|maxResources)$/.test(parent) || field === 'sizeLimit';
   if (isAmount && (typeof value === 'string' || typeof value === 'number'))
     return oddAmount(field, String(value), parent !== 'requests' && field !== 'sizeLimit' && isRunner);
@@ -119,16 +142,9 @@ function oddText(text: string, isLabel: boolean): string | undefined {
   return `holds quotes, dashes or spaces of a word processor: write ${cut(JSON.stringify(plain), 200)}`;
 }
 
-/** Warns of strings in the notation of git, a shell or a browser where another notation is wanted. */
+/** Warns of impossible images, in fields and in labels. */
 function oddWord(text: string, path: Path): string | undefined {
   const field = String(path.at(-1));
-  const [, branch] =
-    (path.at(-2) === 'branches' && /^(?:refs\/(?:heads|remotes\/[^/]+)|origin)\/(.+)/.exec(text)) || [];
-  if (branch !== undefined) return `is no branch of Gitea, but git's name for one: write ${branch}`;
-  if (field === 'topologyKey' && /^(?:hostname|zone|region)$/.test(text))
-    return `is no label that Kubernetes gives nodes: write ${text === 'hostname' ? '' : 'topology.'}kubernetes.io/${text}`;
-  if (/^(?:mountPath|subPath|workingDir)$/.test(field) && /^(?:~|\$HOME)(?:\/|$)/.test(text))
-    return `is read by no shell: write ${text.replace(/^[^/]*\/?/, field === 'subPath' ? '' : '/data/') || '/data'}`;
   const isImage = /^(?:image|default_image)$/.test(field) || (field === 'reference' && path.at(-2) === 'image');
   const isLabel = path.length === 3 && /^(?:labels|defaultLabels)$/.test(String(path[1]));
   const image = isLabel ? /:docker:(?:\/\/)?(.+)/.exec(text)?.[1] : isImage && text;
@@ -241,11 +257,7 @@ function ownerNameIn(scope: RunnerGroup['scope']): string {
 
 /** Fields with the seconds from which on they may be meant. */
 const SHORT = [
-  [
-    'activeDeadlineSeconds',
-    900,
-    "all of a runner's life, wait and pull included: write e.g. 21600, if these are minutes",
-  ],
+  ['activeDeadlineSeconds', 900, "all of a runner's life: write e.g. 21600, if these are minutes"],
   ['gracefulStopSeconds', 10, 'a CI job to finish after a stop: write e.g. 10800, or 0 if it need not'],
   ['keepFailedSeconds', 60, 'people to come and enter the pod: write e.g. 3600, or 0 if nobody does'],
 ] as const;
@@ -488,17 +500,11 @@ function architecturesOf(pod: Part) {
   return { selected: valueAt(pod.value, ['nodeSelector', ARCH]), picked };
 }
 
-const MASTER = 'node-role.kubernetes.io/master';
-const NO_MASTER =
-  'is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane';
 const EVERY_TAINT = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
 const NO_VALUE = 'is Equal without a value, which fits no taint that has one: write "operator: Exists", or the value';
 
 function aboutNodes(group: RunnerGroup): readonly Odd[] {
   return podsOf(group).flatMap(({ pod }) => {
-    const master = partAt(pod, 'nodeSelector', MASTER);
-    const system = partAt(pod, 'nodeSelector', 'kubernetes.io/os');
-    const foreign = `is ${system.value}, and runners are Linux programs: write linux, or remove it`;
     const { selected, picked } = architecturesOf(pod);
     const isTorn = selected !== undefined && picked.length > 0 && !picked.includes(selected);
     const selector = partAt(pod, 'nodeSelector');
@@ -513,8 +519,6 @@ function aboutNodes(group: RunnerGroup): readonly Odd[] {
     });
     return [
       ...oddIf(
-        [master.value !== undefined, master.path, NO_MASTER],
-        [(system.value ?? 'linux') !== 'linux', system.path, foreign],
         [isTorn, [...selector.path, ARCH], `is ${selected}, and affinity asks for ${picked.join(' or ')}: remove one`],
         [isToleration, selector.path, `holds a toleration: write "tolerations: [{${taint.join(', ')}}]" in its place`],
       ),
@@ -530,22 +534,20 @@ function aboutSpread(group: RunnerGroup): readonly Odd[] {
   const field = 'topologySpreadConstraints';
   return podsOf(group).flatMap(({ pod, labels }) => {
     const podLabels = new Map<unknown, unknown>(Object.entries({ ...groupLabels(name), ...(labels ?? {}) }));
-    const wrong = (path: Path, key: unknown, selected: unknown): Odd => {
+    const wrong = (path: Path, key: unknown, selected: readonly unknown[]): readonly Odd[] => {
       const own = podLabels.has(key) ? `${key}: ${podLabels.get(key)}` : `${GROUP_NAME}: ${name}`;
-      return [path, `is ${selected}, which no pod of the group has, so nothing is spread: write "${own}"`];
+      const message = `is ${selected.join(' or ')}, which no pod of the group has, so nothing is spread: write "${own}"`;
+      return oddIf([!selected.includes(podLabels.get(key)), path, message]);
     };
-    const ofSpreads = elementsAt(pod, field).flatMap((spread) => {
-      const ofLabels = childrenAt(spread, 'labelSelector', 'matchLabels').flatMap(({ path, value }) => {
-        const key = path.at(-1);
-        return podLabels.get(key) === value ? [] : [wrong(path, key, value)];
-      });
-      const ofExpressions = elementsAt(spread, 'labelSelector', 'matchExpressions').flatMap(({ path, value }) => {
-        const [key, values] = [valueAt(value, ['key']), listAt(value, ['values'])];
-        const isGood = valueAt(value, ['operator']) !== 'In' || values.includes(podLabels.get(key));
-        return isGood ? [] : [wrong([...path, 'values'], key, values.join(' or '))];
-      });
-      return [...ofLabels, ...ofExpressions];
-    });
+    const ofSpreads = elementsAt(pod, field).flatMap((spread) => [
+      ...childrenAt(spread, 'labelSelector', 'matchLabels').flatMap(({ path, value }) =>
+        wrong(path, path.at(-1), [value]),
+      ),
+      ...elementsAt(spread, 'labelSelector', 'matchExpressions').flatMap(({ path, value }) => {
+        const isIn = valueAt(value, ['operator']) === 'In';
+        return isIn ? wrong([...path, 'values'], valueAt(value, ['key']), listAt(value, ['values'])) : [];
+      }),
+    ]);
     return [...ofSpreads, ...[field, 'affinity'].flatMap((each) => withoutSelector(partAt(pod, each), name))];
   });
 }
@@ -590,18 +592,6 @@ function aboutRootless(group: RunnerGroup): readonly Odd[] {
   });
 }
 
-const ENDS_JOB = 'ends the CI job when it fails, and the kubelet sees the end of a runner without it: remove it';
-
-/** A runner has no port and no health of its own: what fails here is a CI job that is busy. */
-function aboutProbes(group: RunnerGroup): readonly Odd[] {
-  return runnersOf(group).flatMap((runner) =>
-    ['livenessProbe', 'startupProbe'].flatMap((probe) => {
-      const { path, value } = partAt(runner, probe);
-      return oddIf([value !== undefined, path, ENDS_JOB]);
-    }),
-  );
-}
-
 const NO_DAEMON =
   'runs in an init container, where no docker daemon answers: do this in the workflow. For images, see the Helm value prePull';
 
@@ -630,27 +620,27 @@ function scriptMeantBy(words: readonly string[]): string | undefined {
   return parts.join(areCommands ? ' && ' : ' ');
 }
 
-const NO_SHELL = 'is one program with its arguments, and no shell reads it: write';
-
 function aboutSetup(group: RunnerGroup): readonly Odd[] {
-  const path = ['spec', 'setupCommand'];
-  const words = listAt(group.manifest, path).map(String);
+  const { path, value } = partAt(specOf(group), 'setupCommand');
+  const words = listAt(value, []).map(String);
   if (OUTSIDE_DATA.test(words.join(' '))) return [[path, ONLY_DATA]];
   const hasHost = variablesOf(group).some(({ name }) => name === 'DOCKER_HOST');
   if (!hasHost && /^(?:\S*\/)?docker$/.test(words[0] ?? '')) return [[path, NO_DAEMON]];
-  const script = scriptMeantBy(words);
-  return script === undefined ? [] : [[path, `${NO_SHELL} ${shellLine(script)}`]];
+  // Without a command, the image of a container says what reads its arguments.
+  const ofContainers = containersOf(group).flatMap((container) => {
+    const command = listAt(container.value, ['command']);
+    const all = command.length > 0 ? [...command, ...listAt(container.value, ['args'])] : [];
+    return withoutShell([...container.path, 'command'], all.map(String), all.length > command.length);
+  });
+  return [...withoutShell(path, words), ...ofContainers];
 }
 
-/** The same for containers of the podTemplate. Without a command, their images say what reads the arguments. */
-function aboutCommands(group: RunnerGroup): readonly Odd[] {
-  return containersOf(group).flatMap((container) => {
-    const { path, value: command } = partAt(container, 'command');
-    const args = listAt(container.value, ['args']).map(String);
-    const script = command === undefined ? undefined : scriptMeantBy([...listAt(command, []).map(String), ...args]);
-    const withoutArgs = args.length > 0 ? ', without args' : '';
-    return oddIf([script !== undefined, path, `${NO_SHELL} ${shellLine(script ?? '', 'command')}${withoutArgs}`]);
-  });
+/** Warns of words that only a shell reads. @param hasArgs some of them stand in `args` */
+function withoutShell(path: Path, words: readonly string[], hasArgs = false): readonly Odd[] {
+  const script = scriptMeantBy(words);
+  const line = shellLine(script ?? '', String(path.at(-1)));
+  const message = `is one program with its arguments, and no shell reads it: write ${line}${hasArgs ? ', without args' : ''}`;
+  return oddIf([script !== undefined, path, message]);
 }
 
 function architectureIn(label: string, other: string): string {
@@ -791,6 +781,6 @@ export function listAt(value: unknown, path: Path): readonly unknown[] {
 
 const ABOUT = [
   ...[aboutNamespace, aboutMarks, aboutGitea, aboutRepositories, aboutSwallowed, aboutLimits, aboutTime],
-  ...[aboutImage, aboutLabels, aboutMachines, aboutSetup, aboutCommands, aboutOptions, aboutDaemon, aboutSharing],
-  ...[aboutProbes, aboutNodes, aboutRootless, aboutSpread],
+  ...[aboutImage, aboutLabels, aboutMachines, aboutSetup, aboutOptions, aboutDaemon, aboutSharing],
+  ...[aboutNodes, aboutRootless, aboutSpread],
 ];

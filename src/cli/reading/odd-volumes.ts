@@ -65,7 +65,7 @@ function aboutEmptyDir({ path, value }: Part, limitOf: (name: string) => unknown
 
 /** Names of files that programs read, and those of a Secret or of a ConfigMap in a podTemplate. */
 const FILE =
-  /\/(?:[^/]+\.(?:json|ya?ml|toml|xml|ini|conf|cfg|pem|crt|key|p12|jks|properties|sh|txt|env)|\.?(?:npmrc|netrc|pypirc|gitconfig|git-credentials|yarnrc|dockercfg))$/;
+  /\/(?:[^/]+\.(?:json|ya?ml|toml|xml|ini|conf|cfg|pem|crt|key|p12|jks|properties|sh|txt|env)|\.?(?:npmrc|netrc|pypirc|gitconfig|git-credentials|yarnrc|dockercfg)|\.(?:kube|aws|ssh)\/[\w.-]+)$/;
 const OF_FILES = ['secret', 'configMap', 'projected', 'downwardAPI'];
 
 /** Warns of two mounts at one place, of a folder in place of a file, and of mounts that hide the programs of the runner's image. */

@@ -308,7 +308,10 @@ export function contradictions(pod: Mapping, containerMode: string): readonly Te
 }
 
 /** Containers that only one containerMode has. */
-const OF_MODES: Readonly<Record<string, string>> = { docker: 'dind', buildkit: 'buildkit' };
+const OF_MODES: Readonly<Record<string, string>> = {
+  docker: 'only containerMode dind has a container docker of its own',
+  buildkit: 'only containerMode buildkit has a container buildkit of its own',
+};
 
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const ourNames = new Set(containersOf(ours).map(({ container }) => stringOf(container, 'name')));
@@ -328,10 +331,8 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
         ? `is a container of ${earlierList}: move it there`
         : `is the name of a container in ${earlierList}, too: give it another one`,
     };
-    const mode = OF_MODES[name];
     const ofList = list === 'containers' ? 'to change the runner, write "name: runner"' : 'write "image: …"';
-    const instead = mode === undefined ? ofList : `only containerMode ${mode} has a container ${name} of its own`;
-    const noImage = { path: [...path, 'image'], message: `is missing; ${instead}` };
+    const noImage = { path: [...path, 'image'], message: `is missing; ${OF_MODES[name] ?? ofList}` };
     const unknown = ['volumeMounts', 'volumeDevices'].flatMap((field) =>
       listOf(container, field).flatMap((use, index) =>
         volumes.has(stringOf(use, 'name'))

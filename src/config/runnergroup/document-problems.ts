@@ -186,9 +186,7 @@ function startOfToken(end: number, text: string): number {
 
 function noColon(offset: number, text: string): string {
   const [, item] = /^-([^\s-]\S*)/.exec(text.slice(offset)) ?? [];
-  return item === undefined
-    ? 'a key needs a colon and a space after it'
-    : `a list needs a space after its dash: write "- ${item}"`;
+  return item ? `a list needs a space after its dash: write "- ${item}"` : 'a key needs a colon and a space after it';
 }
 
 /** A key with a value, and then keys that stand below it; or a second ": " in a value. */

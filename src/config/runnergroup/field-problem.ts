@@ -289,8 +289,8 @@ function fieldFor(path: Path, value: string, { schema }: Surroundings): string {
 function ofOtherPlace(path: Path, value: unknown, { schema }: Surroundings): string | undefined {
   const pathName = path.join('.');
   const [first = ''] = isMapping(value) ? Object.keys(value) : [];
-  if (path.at(-1) === 'image' && isMapping(value) && value['repository'] !== undefined)
-    return `a mapping; write "image: ${value['repository']}:${value['tag'] ?? 'TAG'}"`;
+  const image = isMapping(value) && path.at(-1) === 'image' ? (value['repository'] ?? value['name']) : undefined;
+  if (image !== undefined) return `a mapping; write "image: ${image}:${valueAt(value, ['tag']) ?? 'TAG'}"`;
   if (path.at(-1) === 'channel' && value === null) return 'empty: "#" begins a comment. Quote it: channel: "#…"';
   if (namesAt(schema, [...path, 0]).includes(first)) return `a mapping; write "${path.at(-1)}: [{${first}: …}]"`;
   if (/^spec\.(?:org|user)$/.test(pathName) && Array.isArray(value) && value.length > 1)
@@ -329,18 +329,22 @@ const GITEA = /^spec\.gitea(?:\.url|URL)$/;
 /** Values in another form: their places, the form, and what was meant. */
 const FORMS: readonly (readonly [places: RegExp, form: RegExp, meant: string])[] = [
   [GITEA, /^(https?:\/\/[^/:@]+:\d+):.*$/, '$1'],
-  [GITEA, /^(?:(?:ssh:\/\/)?git@|https?:\/(?!\/))?((?=[^/:]*\.)[\w.-]+(?::\d+)?)(?:[:/][\w./-]*)?$/, 'https://$1'],
+  [
+    GITEA,
+    /^(?:(?:ssh:\/\/)?git@|https?:\/?(?!\/)|(?!https?:)[a-z]+:\/\/)?((?=[^/:]*\.)[\w.-]+(?::\d+)?)(?:[:/][\w./-]*)?$/,
+    'https://$1',
+  ],
   [/^spec\.idleSchedule\./, /^(?=\d:\d\d$)/, '0'],
   [/\.timeZone$/, /^[A-Z]*\+0?(\d{1,2})(?::?00)?$/, 'Etc/GMT-$1'],
   [/\.timeZone$/, /^[A-Z]*-0?(\d{1,2})(?::?00)?$/, 'Etc/GMT+$1'],
   [/^spec\.proxy\.https?$/, /^(?=[\w.-]+:\d+$)/, 'http://'],
   [/^spec\.proxy\.noProxy\./, /^\*(?=\.[\w.-]+$)|^https?:\/\//, ''],
-  [/\.scopes?(?:\.\d+)?$/, /^(?:org:)?([\w.-]+)(?:\/\**)?$/, 'org:$1'],
-  [/\.scopes?(?:\.\d+)?$/, /^user:([\w.-]+)\/\**$/, 'user:$1'],
+  [/\.scopes?(?:\.\d+)?$/, /^(?:org:)?([\w.*-]+)(?:\/\**)?$/, 'org:$1'],
   [/\.scopes?(?:\.\d+)?$/, /^(?:\w+:)?([\w.-]+\/[\w.*-]+)$/, 'repo:$1'],
   [/\.giteas\.\d+$|tokenBindings\.\d+\.url$/, /^([\w-]+(?:\.[\w-]+)+(?::\d+)?)\/?$/, 'https://$1'],
   [/\.registries\.\d+$/, /^(?:\w+:\/\/)?([\w.*-]+(?::\d+)?)(?:\/.*)?$/, '$1'],
-  [/\.images\.\d+$/, /^\w+:\/\/|^(?=[a-z0-9-]+(?:\/|$|:))/, 'docker.io/'],
+  [/\.images\.\d+$/, /^\w+:\/\/(?=[^/]+[.:])/, ''],
+  [/\.images\.\d+$/, /^(?:\w+:\/\/)?(?=[a-z0-9-]+(?:\/|$|:))/, 'docker.io/'],
   [/\.(?:secrets|queues|projects|serviceAccounts)\.\d+$|\.secret$/, /^.+[/:](?=[a-z0-9.*-]+$)/, ''],
   [/\.podTemplateFields\.\d+$/, /^\.?(?:podTemplate\.)?(?:spec\.)?(?=\w)/, 'spec.'],
   [/^spec\.exceptions\.\d+\.groups\./, /^(?=[a-z0-9.*-]+$)/, '*/'],

@@ -92,7 +92,6 @@ function readAll({ found, problems, cwd, except = '' }: Search): readonly Source
   return files;
 }
 
-/** The first bytes of such a file. */
 const UTF_16 = /^(?:255,254|254,255)$/;
 const OF_POWERSHELL = 'is UTF-16, as the > of PowerShell writes it: save it as UTF-8';
 

@@ -393,10 +393,9 @@ function lackingLine(document: Readonly<Record<string, unknown>>): string | unde
     return `is a RunnerGroup without apiVersion: add "apiVersion: ${API_VERSION}"`;
   if (apiVersion === API_VERSION && !hasField('kind')) return `has no kind: add "kind: ${KIND}"`;
   if (Object.keys(document).some((key) => key.startsWith('//'))) return 'JSON has no comments: remove each "//"';
-  const misspelt = Object.keys(document).find(
-    (key) => /^(?:apiversion|kind)$/i.test(key) && !/^(?:apiVersion|kind)$/.test(key),
-  );
-  if (misspelt !== undefined && kind === KIND) return `has a field ${misspelt}: write apiVersion`;
-  if (misspelt !== undefined && apiVersion === API_VERSION) return `has a field ${misspelt}: write kind`;
+  const right = kind === KIND ? 'apiVersion' : 'kind';
+  const misspelt = Object.keys(document).find((key) => key !== right && key.toLowerCase() === right.toLowerCase());
+  const isMeant = kind === KIND || apiVersion === API_VERSION;
+  if (isMeant && misspelt !== undefined) return `has a field ${misspelt}: write ${right}`;
   return undefined;
 }
