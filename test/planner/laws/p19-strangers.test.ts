@@ -77,6 +77,12 @@ describe('P19 a runner at work without a Job', () => {
     expect(scene(silent, { liveJobs: [], pods: [theirs] }).reasons[theirs]).toBe('busy');
   });
 
+  it('a runner at work without a Job and a pod is told as lost, too, if Gitea shows its job longer than any runner lives', () => {
+    const jobs = [job(1), running(7, theirs, { startedAtMs: NOW - 2 * one.longestRunMs })];
+
+    expect(scene({ ...ours, jobs }, { liveJobs: [] }).reasons[theirs]).toBe('lost');
+  });
+
   it('a runner at work without a Job takes no slot in the past', () => {
     const ago = (seconds: number) => NOW - seconds * 1000;
     const times = { startedAtMs: ago(300), completedAtMs: ago(200) };
@@ -144,6 +150,16 @@ describe('P19 several CI jobs under one name', () => {
     const rows = [1, 2, 3].map((id) => row(theirs, { id, busy: true }));
 
     expect(scene({ jobs, runners: rows }, { of: two, liveJobs, pods: [theirs] }).verdicts[1]).toContain('new-runner');
+  });
+
+  it('take two slots where Kueue may have brought the pods of its Job to another cluster, whatever the group says now', () => {
+    const runners = [row(theirs), row(theirs, { id: 2 })];
+    const atKueue = [live(theirs, 'running', { queue: 'team-a' })];
+
+    expect(scene({ jobs, runners }, { of: two, liveJobs: atKueue }).verdicts[1]).toBe('cap');
+    expect(
+      scene({ jobs, runners }, { of: { ...two, queue: 'team-a' }, liveJobs, pods: [theirs] }).verdicts[1],
+    ).toContain('new-runner');
   });
 
   it('take one when two looks show the same row', () => {
