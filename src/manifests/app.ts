@@ -31,10 +31,10 @@ export class RunnersApp extends App {
   /** Further objects of that app (platform.ts). */
   added: readonly ObjectManifest[] = [];
 
-  /** @param finish needed with a podTemplate. @param outdir of `synth`; default: that of `cdk8s synth`, else `dist` */
+  /** @param finish is needed if a group has a podTemplate. @param outdir folder of `synth`. Default: that of `cdk8s synth`, else `dist` */
   constructor(groups: readonly RunnerGroup[], finish?: FinishPod, outdir?: string) {
     super(outdir === undefined ? {} : { outdir });
-    // Not imported: loading node:v8 takes 1 ms of a start.
+    // It is not imported, because loading node:v8 takes 1 ms of a start.
     if (groups.length > MANY_GROUPS)
       process.getBuiltinModule('node:v8').setFlagsFromString('--heap-growing-percent=50');
     // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
@@ -108,13 +108,13 @@ export class RunnerGroupChart extends Chart {
     if (runners.length === 0) return;
     const { template } = this;
     for (const parts of runners) {
-      // The prefix: constructs would sort ids that look like numbers.
+      // Without the prefix, constructs would sort ids that look like numbers.
       new Manifest(this, `job-${parts.name}`, stamp(template, parts));
     }
   }
 }
 
-/** Keys in order: how a podTemplate is written down must not show in the hash. */
+/** Finishes the pod, with its keys in order: the order in a podTemplate must not change the hash. */
 function withTemplate(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobManifest {
   const template = finish(group, job.spec.template);
   return template === job.spec.template ? job : (sorted({ ...job, spec: { ...job.spec, template } }) as JobManifest);
@@ -194,7 +194,7 @@ export function renderManifests(root: IConstruct): string {
   return texts.map((text) => `---\n${text}`).join('');
 }
 
-/** The template of one group's Jobs. Same group, same bytes. */
+/** Returns the template of one group's Jobs. The same group always gives the same bytes. */
 export function podTemplate(group: RunnerGroup, finish?: FinishPod): JobManifest {
   return chartOf(group, finish).template;
 }

@@ -10,13 +10,8 @@ import type { k8s } from 'cdk8s-plus-28';
 import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { SUBORDINATE_IDS, type Texts } from '../shared/marks.ts';
 
-/** A pod volume that is an `emptyDir`, and where a container sees it. */
-export interface Mount {
-  readonly name: string;
-  readonly path: string;
-  /** True for a volume in the node's memory, of 1 MiB at most: its content must not reach a disk. */
-  readonly memory?: boolean;
-}
+/** A pod volume that is an `emptyDir`, and where a container sees it. `memory`: it is in the node's memory, 1 MiB at most, and never on a disk. */
+export type Mount = Readonly<{ name: string; path: string; memory?: boolean }>;
 
 export interface ModeParts {
   readonly env: Texts;
@@ -28,7 +23,7 @@ export interface ModeParts {
   readonly prepare?: string;
   /** Mounts of the sidecar's folders for these lines. */
   readonly registerMounts?: readonly Mount[];
-  /** Of the init container that registers: the runner's user, who must read its files, and no privileges. */
+  /** For the init container that registers. It has the runner's user, who must read its files, and no privileges. */
   readonly registerSecurityContext: k8s.SecurityContext;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];
@@ -49,11 +44,11 @@ export interface ModeParts {
 const DOCKER_IMAGE = 'docker:29.5.2-dind@sha256:6b9cd914eb9c6b342c040a49a27a5eb3804453bae6ecc90f7ff96133595a95e8';
 /** The user of the dind-rootless image; also the group of every volume, so that this user may write there. */
 export const RUNNER_ID = 1000;
-/** Not /var/run as in the runner's example: the runner needs the socket, and none of dockerd's other files. */
+/** The runner's example shares /var/run. A folder of its own keeps dockerd's other files from the runner. */
 const SOCKET: Mount = { name: 'docker-socket', path: '/run/docker-socket' };
 const SOCKET_URL = `unix://${SOCKET.path}/docker.sock`;
 
-/** Under the user that the image names. */
+/** The container has no privileges, and the user that its image names. */
 const UNPRIVILEGED: k8s.SecurityContext = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
@@ -124,7 +119,7 @@ function dockerd({ dockerImage = DOCKER_IMAGE }: JobGroup): Required<ModeParts>[
   return {
     name: 'docker',
     image: dockerImage,
-    // Named in full: without "dockerd" the image's entry point adds a TCP listener.
+    // Without the word "dockerd" the image's entry point adds a TCP listener.
     args: ['dockerd', `--host=${SOCKET_URL}`, `--group=${RUNNER_ID}`],
     env: { DOCKER_HOST: SOCKET_URL },
     securityContext: { privileged: true },
@@ -159,7 +154,7 @@ until [ -S ${BUILDKIT_SOCKET.path}/buildkitd.sock ]; do
 done
 `;
 
-/** The pod template asks for a user namespace (Kubernetes 1.33+). */
+/** True if the pod template asks for a user namespace (Kubernetes 1.33+). */
 function isInUserNamespace({ podTemplate }: JobGroup): boolean {
   const spec = podTemplate?.['spec'] as { readonly hostUsers?: unknown } | null | undefined;
   return spec?.hostUsers === false;
@@ -170,7 +165,7 @@ const IDS_IN_POD = [`${RUNNER_ID}:1:${RUNNER_ID - 1}`, `${RUNNER_ID}:${RUNNER_ID
   '\n',
 );
 
-/** Files with these ids. Both have the same text. An annotation is the only source that needs no further object. */
+/** The two files with these ids have the same text. It comes from an annotation, which needs no further object. */
 const ID_FILES: Required<Required<ModeParts>['sidecar']>['files'] = {
   mounts: ['subuid', 'subgid'].map((file) => ({
     mountPath: `/etc/${file}`,
@@ -220,7 +215,7 @@ function buildkit(group: JobGroup) {
   };
 }
 
-/** On top of `gracefulStopSeconds`: to report a job that ends last (two tries of 10 s), and to stop dockerd. */
+/** Added to `gracefulStopSeconds`: time to report a job that ends last (two tries of 10 s), and to stop dockerd. */
 const STOP_MARGIN_SECONDS = 30;
 
 /** Returns the time after which the kubelet kills a stopped pod, in seconds. */

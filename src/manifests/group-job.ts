@@ -110,7 +110,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   };
 }
 
-/** Starts while `register` runs. */
+/** Makes the sidecar. It starts while `register` runs. */
 function sidecarContainer(sidecar: Required<ModeParts>['sidecar'], { added }: PodParts): k8s.Container {
   return {
     name: sidecar.name,

@@ -20,7 +20,7 @@ export const BOUND_KEY = 'url';
 /** Tries and pause are those of the runner's `scripts/run.sh` (1.0.8), where their number has no effect. */
 const TRIES = 10;
 const PAUSE_SECONDS = 5;
-/** Of one try: `register` itself waits for ever. A Gitea that is down gets 10 minutes, a refused token 45 seconds. */
+/** Time limit of one try: `register` itself waits for ever. A Gitea that is down gets 10 minutes, a refused token 45 seconds. */
 const TRY_SECONDS = 60;
 
 /**

@@ -25,12 +25,7 @@ export interface Volume {
 export interface JobManifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: {
-    readonly annotations?: Texts;
-    readonly labels: Texts;
-    readonly name: string;
-    readonly namespace: string;
-  };
+  readonly metadata: Readonly<{ annotations?: Texts; labels: Texts; name: string; namespace: string }>;
   readonly spec: {
     readonly activeDeadlineSeconds: number;
     readonly template: {

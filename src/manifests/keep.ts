@@ -56,12 +56,12 @@ wait "$pause"
 exit 0
 `;
 
-/** @param $0 the script. @param $@ the entry point of the image. */
+/** Writes the script ($0) as run.sh, and starts the entry point of the image ($@). */
 const COMMAND = `mkdir -p ${FOLDER} && printf %s "$0" > ${FOLDER}/run.sh && chmod 755 ${FOLDER}/run.sh && export PATH="${FOLDER}:$PATH"
 exec "$@"
 `;
 
-/** For mode `buildkit`: its image is a basic one, or has dockerd, which its own entry point would start. */
+/** Entry point for mode `buildkit`. The image's own entry point would start dockerd if the image has it. */
 const WITHOUT_DOCKER: readonly string[] = [
   'sh',
   '-c',

@@ -22,10 +22,10 @@ export type JudgeJob = (
   ...[group, ours, made, secrets]: readonly [RunnerGroup, object, object, readonly string[]]
 ) => { readonly job: object } | { readonly problems: readonly string[] };
 
-/** There is one copy of these, ours: the module need not bring any. */
+/** Our own copies of these packages, which `require` of the platform's module returns: there is only one of each. */
 const PROVIDED: Readonly<Record<string, unknown>> = { cdk8s, constructs };
 
-/** As Node's own, but what it says, also later, is on stderr: stdout is for manifests alone. */
+/** Names that Node gives a CommonJS module. Its `console` writes to stderr, also later: stdout is for manifests alone. */
 const NAMES = ['exports', 'require', 'module', 'console'];
 
 /** Loads the platform's app. @param file CommonJS, at an absolute path. `problem`: why there is no app */
@@ -65,7 +65,7 @@ function problemsOf(app: RunnersApp, configure: (app: RunnersApp) => unknown, ju
   });
   const added = all.filter((each) => !knownNodes.has(each) && cdk8s.ApiObject.isApiObject(each)) as cdk8s.ApiObject[];
   app.added = added.map((each) => plain<ObjectManifest>(each.toJson()));
-  // Made once: it says the same in every output.
+  // Each added object is rendered once, so that it is the same in every output.
   for (const [index, each] of added.entries()) Object.defineProperty(each, 'toJson', { value: () => app.added[index] });
   return [...invalid, ...jobs, ...addedProblems(app.added)];
 }
@@ -97,7 +97,7 @@ function addedProblems(added: readonly ObjectManifest[]): readonly string[] {
   });
 }
 
-/** As JSON has it, with keys in order. */
+/** Returns the value as JSON would store it, with keys in order. */
 function plain<T>(value: T): T {
   return sorted(JSON.parse(JSON.stringify(value))) as T;
 }

@@ -15,7 +15,7 @@ import { withoutExpansion } from './job-manifest.ts';
 const USERNAME = 'GITEA_RUNNER_PROXY_USERNAME';
 const PASSWORD = 'GITEA_RUNNER_PROXY_PASSWORD';
 const POD_IP = 'GITEA_RUNNER_POD_IP';
-/** Never through a proxy: the pod, at whose address the runner's cache listens, and Services of its cluster. */
+/** Hosts that need no proxy: the pod, at whose address the runner's cache listens, and Services of its cluster. */
 const ALWAYS_DIRECT = ['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'];
 
 /** Folder of `update-ca-certificates`, which a job may run. Not below /etc or /run: rootless dockerd copies these. */
@@ -33,7 +33,7 @@ const CA_VARIABLES = {
   REQUESTS_CA_BUNDLE: BUNDLE_FILE,
 } as const;
 
-/** Read by the runner at its start (`runner.env_file`), for the environment of CI jobs. */
+/** The runner reads this file at its start (`runner.env_file`), for the environment of CI jobs. */
 const ENV_FILE = '/data/runner.env';
 
 /** Returns the parts that the group's fields add to its pods. Empty if it has none of these fields. */

@@ -8,7 +8,7 @@ const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_./-]*$/;
 const YAML_1_1_WORD = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 /** A YAML reader need not recognise a longer key without the `?` mark. */
 const SIMPLE_KEY_LIMIT = 1000;
-/** Same characters as `\p{Cs}`, for which each start would look up a table. */
+/** The characters of `\p{Cs}`. That class would cost each start the look-up of a table. */
 const LONE_SURROGATE = /[\ud800-\udfff]/gu;
 /** Legal in JSON, but not printable or a line break in YAML 1.1 or 1.2. */
 const NOT_PRINTABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;

@@ -15,7 +15,7 @@ type PageView = Readonly<{ figures: Figures; reader: Reader; trends: Trends | un
 /** Answers that are kept. Readers with the same rights share them, until there are newer figures. */
 const MOST_ANSWERS_KEPT = 100;
 
-/** Undefined: there is nothing at this address, or nothing that the reader may see. */
+/** Returns a function that finds the content of an address. Undefined: there is none, or none that the reader may see. */
 export function contentFinder(logUrl: string) {
   const answers = new LRUCache<string, PageContent>({ max: MOST_ANSWERS_KEPT });
   let newest: Figures | undefined;

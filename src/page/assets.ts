@@ -78,7 +78,7 @@ const again = async () => {
     if (focus && focus.matches('input, select')) return;
     const path = focus && main.contains(focus) ? focus.id || focus.getAttribute('href') : undefined;
     const [counts, nextCounts] = [main, next].map((each) => each.querySelector('#counts'));
-    // The same node stays, so that a screen reader tells of counts only when they change.
+    // The node with the counts stays, so that a screen reader tells of them only when they change.
     if (counts && nextCounts) {
       if (counts.textContent !== nextCounts.textContent) counts.textContent = nextCounts.textContent;
       nextCounts.replaceWith(counts);

@@ -23,7 +23,7 @@ export type Markup = ReturnType<typeof html>;
 /** The parts around the content of each page. */
 export interface Frame {
   readonly title: string;
-  /** Absent: nobody is signed in. */
+  /** Login of the signed-in person. Absent: nobody is signed in. */
   readonly login?: string;
   /** When the figures were made, and now, by this machine's clock. `trouble`: why they are not newer. Absent: no figures. */
   readonly age?: { readonly atMs: number; readonly nowMs: number; readonly trouble: string | undefined };

@@ -34,13 +34,8 @@ interface LookerOptions extends FeatureContext {
 
 type LiveGroups = ReturnType<LookerOptions['cluster']['groups']>;
 
-/** The last figures, and why they are not newer. */
-interface Shown {
-  readonly figures?: Figures;
-  /** When the look behind the figures ended, by this machine's clock. */
-  readonly atMs: number;
-  readonly trouble?: Pick<Failure, 'kind' | 'message'>;
-}
+/** The last figures, when their look ended (by this machine's clock), and why they are not newer. */
+type Shown = Readonly<{ figures?: Figures; atMs: number; trouble?: Pick<Failure, 'kind' | 'message'> }>;
 
 type LookResult = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
 
@@ -88,7 +83,7 @@ export function startLooker(options: LookerOptions) {
   const line = queue.open('page-look', {
     width: 1,
     deadlineMs: LONGEST_TURN_MS + timeoutMs + PATIENCE_MS,
-    // Somebody who looks again is the next try.
+    // There is no next try until somebody opens the page again.
     mostTries: 1,
     onFailure: (_, failure) => show(failure),
     run: async (_, { signal }) => {
@@ -141,7 +136,7 @@ async function ownGroupsOf({ clock, gitea }: LookerOptions, live: LiveGroups, bo
   });
 }
 
-/** @throws Failure when no group can be shown */
+/** Looks at Gitea, plans as `serve` does, and makes the figures. @throws Failure when no group can be shown */
 async function look(
   options: LookerOptions,
   live: LiveGroups,
@@ -174,7 +169,7 @@ async function look(
   const { details, outline } = explainerOf(sound, plan, atMs, seen);
   const explanation = withNotCreated({ ...outline(), where: { ...unshown, lookedAt, broken, statuses } });
   const costMs = cpuMs() - begunMs;
-  // Last step: planning follows at once, before the answers are older.
+  // The runs are read last, so that the plan above is made before the answers are older.
   const deadline = new Deadline(RUNS_MS, clock);
   const jobsOf = ({ key }: GiteaTarget) => successes(looks).get(key)?.jobs ?? [];
   const learn = (target: GiteaTarget) =>
@@ -214,7 +209,7 @@ function planOf(
   throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
 }
 
-/** Reads the runs of these jobs that are not known. A run does not change, so it is read once. A failure stops nothing. */
+/** Reads the unknown runs of these jobs. A run does not change, so it is read once. A failure stops nothing. */
 async function learnRuns(scope: Scope, jobs: readonly Job[], access: GiteaAccess, runs: Runs): Promise<void> {
   const ids = new Set(jobs.flatMap(({ runId }) => (runs.has(runId) ? [] : runId)));
   if (ids.size === 0) return;

@@ -22,13 +22,13 @@ export interface PageOptions extends SignInSettings {
   readonly cpuMs?: () => number;
 }
 
-/** Enough for `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all people have one address. */
+/** Room for `MOST_STREAMS`, and for as many requests for pages. Behind an Ingress all people have one address. */
 const CONNECTIONS = { total: 256, perAddress: 256 };
 /** The share of `serve`'s requests to Gitea that the page may send besides. */
 const SHARE = 0.25;
 const ownCpuMs = (): number => process.cpuUsage().user / 1000;
 
-/** @throws Failure when a file or the address cannot be used. */
+/** Opens the page on its own port. @throws Failure when a file or the address cannot be used */
 export async function openPage(options: PageOptions, context: FeatureContext): Promise<Feature> {
   const { clientSecretFile, cpuMs = ownCpuMs, gitea, keyFile, listen, logUrl, url } = options;
   const { clock, watchSecrets } = context;
@@ -77,7 +77,7 @@ export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>)
   return giteas;
 }
 
-/** @throws Failure: a line is too short, or there is none */
+/** Checks the lines of a Secret. @throws Failure: a line is too short, or there is none */
 function refuseShort(file: string, lines: readonly string[], shortest: number): void {
   if (lines.length > 0 && lines.every(({ length }) => length >= shortest)) return;
   const [why, remedy] =

@@ -57,12 +57,8 @@ type Person = Readonly<{ login: string; isAdmin: boolean; id: string }>;
 
 const User = z.object({ id: z.number().nullish(), login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
 
-interface RightsQuestion {
-  readonly path: string;
-  readonly query?: readonly (readonly [string, string])[];
-  /** An answer with status 200 that means yes. */
-  readonly yes: z.ZodType;
-}
+/** A request to Gitea that asks for one right. `yes`: an answer with status 200 that grants it. */
+type RightsQuestion = Readonly<{ path: string; query?: readonly (readonly [string, string])[]; yes: z.ZodType }>;
 
 /** A key for maps: no token can be read from it. */
 function keyOf(secret: string): string {
@@ -71,7 +67,7 @@ function keyOf(secret: string): string {
 
 export type ReaderRights = ReturnType<typeof readerRights>;
 
-/** @param url base URL of Gitea, as pods reach it */
+/** Keeps Gitea's answers about persons and their rights, and asks for others. @param url base URL of Gitea, as pods reach it */
 export function readerRights(url: string, giteas: Sends, clock: Clock) {
   const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
   /** Persons by `keyOf` their token. */
@@ -80,6 +76,7 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
   const answers = new LRUCache<string, boolean>({ ...atMost(MOST_ANSWERS), ...life });
   /** The newest visit of each token and of each person: a browser that reloads in a loop asks nothing twice. */
   const visits = new Map<string, Promise<unknown>>();
+  /** Runs `work` after all earlier work of this key. */
   const oneByOne = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const visit = (visits.get(key) ?? Promise.resolve()).then(work, work);
     visits.set(key, visit);
@@ -98,7 +95,7 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
       throw new NotSignedIn();
     };
 
-  /** @throws NotSignedIn, GiteaIsDown */
+  /** Returns the person that Gitea names for this token. @throws NotSignedIn, GiteaIsDown */
   const whoIs = async (secret: string, queue: Queue): Promise<Person> => {
     if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
     const key = keyOf(secret);
@@ -140,12 +137,12 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
   };
 
   return {
-    /** Undefined: Gitea has not said lately whose token it is. */
+    /** Returns the login of a token. Undefined: Gitea has not said lately whose token it is. */
     loginOf: (secret: string): string | undefined => people.get(keyOf(secret))?.login,
 
     whoIs,
 
-    /** @throws NotSignedIn, GiteaIsDown */
+    /** Returns the person with what he may see of this. @throws NotSignedIn, GiteaIsDown */
     readerOf: async ({ login: signedIn, token }: Visitor, wanted: RightsWanted): Promise<Reader> => {
       const person = await whoIs(token, 'rights');
       const owner = signedIn === undefined ? keyOf(token) : `${person.id} ${person.login}`;
@@ -178,7 +175,7 @@ function readerFrom(
   return {
     login: person.login,
     isAdmin,
-    // Asked for site administrators, too: their token may be for less.
+    // This holds for site administrators, too: their tokens may be for less.
     mayRead: (repository) => readable.has(repository.toLowerCase()),
     owns: (group) => owned.has(group) || (isAdmin && !scopes.has(group)),
     unknown: rights.filter(([, mayRead]) => mayRead === undefined).length,
@@ -190,7 +187,7 @@ function isFresh(cache: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: 
   return cache.getRemainingTTL(key) > LONGEST_MS - FRESH_MS;
 }
 
-/** Undefined: no repository has such a name. */
+/** Returns the question whether a person may read the Actions of a repository. Undefined: none has such a name. */
 function questionOfRepository(repository: string): RightsQuestion | undefined {
   const names = repository.split('/');
   if (names.length !== 2 || !names.every(isGiteaName)) return undefined;
@@ -206,7 +203,7 @@ function isOfUser(scope: Scope, { login }: Person): boolean {
   return scope.kind === 'user' && (scope.now ?? scope.user).toLowerCase() === login.toLowerCase();
 }
 
-/** Undefined: no question is needed, or nothing has such a name. */
+/** Returns the question whether a person owns a scope. Undefined: none is needed, or nothing has such a name. */
 function questionOfScope(scope: Scope, { isAdmin, login }: Person): RightsQuestion | undefined {
   switch (scope.kind) {
     case 'global':

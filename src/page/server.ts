@@ -48,7 +48,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Streams of events: of all people, and of one. */
+/** Most open streams of events. Another one is refused with 429. */
 export const MOST_STREAMS = 100;
 /** Most open streams of one person. Another one is refused with 429. */
 export const MOST_OF_ONE = 5;
@@ -148,7 +148,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return new Refusal(500, 'This is a mistake of the page. Its log says more.');
   };
 
-  /** Undefined: the answer was a stream, which has ended. */
+  /** Answers a request. Undefined: the answer was a stream, which has ended. */
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> => {
     const url = new URL(/^\/(?!\/)/.test(request.url ?? '') ? (request.url ?? '/') : '/', ownUrl);
     const isApi = url.pathname.startsWith('/api/');
@@ -262,7 +262,7 @@ async function streamLooks(response: ServerResponse, { watch }: Pick<Looker, 'wa
   stop();
 }
 
-/** Undefined: the error is a mistake of the page. */
+/** Returns the refusal that an error stands for. Undefined: the error is a mistake of the page. */
 function refusalOf(error: unknown, isApi: boolean, endOfSession: string): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof GiteaIsDown)
@@ -283,13 +283,13 @@ function silentText({ kind }: Pick<Failure, 'kind'>): string {
 }
 
 function budgetsOf(clock: Clock, cpuMs: () => number) {
-  // By Gitea's login: a person can have any number of tokens. A page with live updates sends one request every 5 s.
+  // Requests count by Gitea's login: a person can have any number of tokens. An open page sends one request every 5 s.
   const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
   // Milliseconds of CPU time: an eighth of a core for all clients, and half of that for one. Looks have another eighth.
   const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, mostCallers: 1_000 }, clock);
   const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125 }, clock);
   return {
-    /** @throws Refusal: a budget of this person, or of all, is used up */
+    /** Takes one request from the budgets. @throws Refusal: a budget of this person, or of all, is used up */
     takeRequest: (login: string): void => {
       for (const buckets of [requestsOf, cpuOfOne, cpuOfAll]) buckets.take(login);
     },
@@ -319,7 +319,7 @@ function tokenBuckets(limits: Readonly<{ burst: number; perS: number; mostCaller
   };
   return {
     pay,
-    /** @throws Refusal: nothing is left */
+    /** Takes one. @throws Refusal: nothing is left */
     take: (caller = 'all'): void => {
       if (pay(caller, 0) < 1) throw new Refusal(429, TOO_MANY, RETRY);
       pay(caller, 1);

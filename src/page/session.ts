@@ -21,12 +21,12 @@ export const SHORTEST_KEY = 32;
 
 export type Sessions = ReturnType<typeof sessionsOf>;
 
-/** @param isSecure the page has https: over plain HTTP a browser takes no `__Host-` cookie */
+/** Returns the two kinds of cookies. @param isSecure the page has https: over plain HTTP a browser takes no `__Host-` cookie */
 export function sessionsOf(keys: () => readonly string[], clock: Pick<Clock, 'now'>, isSecure: boolean) {
   const ownName = isSecure ? '__Host-gitea-runners' : 'gitea-runners';
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   const cookieFor = <T extends JWTPayload>(audience: string, name: string, claims: z.ZodType<T>) => ({
-    /** Undefined: it is too long for a cookie. */
+    /** Returns the cookie with this content. Undefined: it is too long. */
     begin: async (content: T, seconds: number): Promise<string | undefined> => {
       const [key = ''] = keys();
       const endS = Math.floor(clock.now() / 1000) + seconds;

@@ -31,14 +31,8 @@ const LONGEST_SESSION_S = 3_600;
 /** Time limit of the exchange of a code for a token, ms. */
 const EXCHANGE_MS = 10_000;
 
-export interface SignInSettings {
-  /** Base URL of Gitea, as pods reach it, and as browsers reach it. */
-  readonly gitea: string;
-  readonly giteaPublic: string;
-  /** The origin of the page, as browsers know it. */
-  readonly url: string;
-  readonly clientId: string;
-}
+/** Base URLs of Gitea, as pods reach it (`gitea`) and as browsers do (`giteaPublic`). `url`: origin of the page, as browsers know it. */
+export type SignInSettings = Readonly<{ gitea: string; giteaPublic: string; url: string; clientId: string }>;
 
 export type OAuth = ReturnType<typeof oauthOf>;
 
@@ -95,7 +89,7 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
   };
 }
 
-/** Never another origin, and never back into a sign-in. */
+/** Returns a path of this page: never another origin, and never a way back into a sign-in. */
 function ownPath(to: string, page: string): string {
   const target = /^\/[^/\\]/.test(to) ? parseUrl(to, page) : undefined;
   if (!target || target.origin !== page || target.pathname.startsWith('/sign')) return '/';

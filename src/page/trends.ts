@@ -1,4 +1,4 @@
-/** Reads how a group did lately, from Gitea's newest history: when an owner asks, each scope at most once an hour. */
+/** Reads how a group did lately, from Gitea's newest history. It does so when an owner asks, for each scope once an hour at most. */
 import { LRUCache } from 'lru-cache';
 import { trendsOf, type UsageEvidence } from '../answers/usage.ts';
 import { type GiteaAccess, GiteaApi } from '../clients/gitea/api.ts';
@@ -61,7 +61,7 @@ export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: 
       const histories = [{ ...history, url, scope }];
       const evidence: UsageEvidence = { instance, groups, histories, runners: undefined, period };
       const [from = '', to = ''] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
-      // It takes some ms for 2,000 jobs, so it is calculated once for each group and reading.
+      // Trends of 2,000 jobs take some ms, so they are calculated once for each group and reading.
       const { isWhole } = history;
       const trendsIn = memo((group: string) => ({ ...trendsOf(evidence, group), group, from, to, isWhole }));
       readings.set(key, trendsIn);

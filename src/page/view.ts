@@ -42,7 +42,7 @@ export interface Figures {
   readonly scopes: ReadonlyMap<string, Scope>;
   /** CI jobs that have ended, and those that run. */
   readonly begun: readonly Job[];
-  /** Undefined: Gitea has not told of this run. */
+  /** Returns a run by its id. Undefined: Gitea has not told of it. */
   readonly runOf: (id: number) => Run | undefined;
   /** Places of pods by `<namespace>/<runner>`. */
   readonly pods: ReadonlyMap<string, RunnerPlace>;
@@ -181,7 +181,7 @@ function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', text: st
 
 export type JobAnswer = Readonly<NonNullable<ReturnType<typeof jobFor>>>;
 
-/** Undefined: there is none, or it may not be read. Nobody learns which. */
+/** Returns one job. Undefined: there is none, or it may not be read. Nobody learns which. */
 export function jobFor(figures: Figures, reader: Reader, id: number) {
   const shown = explanationFor(figures, reader);
   const { detailed, explanation } = shown;
@@ -317,7 +317,7 @@ function firstJobsOf(group: GroupKey, { jobs }: Explanation, detailed: (job: Exp
     // The nearest group of a job that no group covers is not its group.
     if (!isSame(outlined.group, group)) continue;
     const job = detailed(outlined);
-    // Otherwise it waits for another group.
+    // A job with `elsewhere` waits for another group.
     if (!job.elsewhere) ownJobs.push(job);
   }
   return ownJobs;

@@ -41,7 +41,7 @@ type RunnerMoment = (typeof RUNNER_MOMENTS)[number];
 
 /** What happens to one runner, or to each runner in this state when the change comes. */
 export interface RunnerFate {
-  /** Absent: of no living runner. */
+  /** Name of a living runner. Absent: the fate is that of any runner in this state. */
   readonly runner?: string;
   readonly now: RunnerMoment;
   /** True for one of the runners above the new cap or pool. */
@@ -82,12 +82,8 @@ export interface Comparison {
   readonly unknownJobs?: number;
 }
 
-interface ClusterState {
-  readonly instance: string;
-  readonly nowMs: number;
-  /** Living Jobs. Absent: the cluster was not looked at. */
-  readonly jobs?: readonly LiveJob[] | undefined;
-}
+/** The cluster at the change, with its living Jobs. Without `jobs` it was not looked at. */
+type ClusterState = Readonly<{ instance: string; nowMs: number; jobs?: readonly LiveJob[] | undefined }>;
 
 /** All groups before and after the change, and the cluster that it meets. */
 type Change = Readonly<{ before: Side; after: Side; cluster: ClusterState }>;
@@ -95,7 +91,7 @@ type Change = Readonly<{ before: Side; after: Side; cluster: ClusterState }>;
 /** RunnerGroups that change. Each state of each one is planned with all groups of its namespace. */
 const MOST_CHANGES = 200;
 
-/** @throws Failure exit 2 when one side cannot be planned, or too much changes */
+/** Compares both sides. @throws Failure exit 2 when one side cannot be planned, or too much changes */
 export function compareGroups(
   sides: { readonly before: GroupsOfSide; readonly after: GroupsOfSide },
   cluster: ClusterState,
@@ -165,24 +161,11 @@ function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly s
   return names.filter((name) => JSON.stringify(sorted(a[name])) !== JSON.stringify(sorted(b[name]))).sort();
 }
 
-/** A runner, as Kubernetes and Gitea show it. */
-interface SeenRunner {
-  readonly live: LiveJob;
-  /** The runner's group before the change. */
-  readonly side: SideGroup;
-  readonly now: RunnerMoment;
-  /** The CI job that the runner runs or was made for. Undefined: none that Gitea would list. */
-  readonly job: Job | undefined;
-}
+/** A runner with its group before the change. `job`: the CI job that it runs or was made for, if Gitea would list one. */
+type SeenRunner = Readonly<{ live: LiveJob; side: SideGroup; now: RunnerMoment; job: Job | undefined }>;
 
-interface Sighting {
-  readonly side: SideGroup;
-  /** `runs-on` of its CI job. */
-  readonly labels: readonly string[];
-  /** Its number among all that are seen. */
-  readonly nth: number;
-  readonly nowMs: number;
-}
+/** How a runner is seen: its group, `runs-on` of its CI job (`labels`), and its number among all that are seen. */
+type Sighting = Readonly<{ side: SideGroup; labels: readonly string[]; nth: number; nowMs: number }>;
 
 function seenRunnerOf(live: LiveJob, { side, labels, nth, nowMs }: Sighting): SeenRunner {
   const madeFor = parseRunnerName(live.name)?.madeFor;
@@ -206,7 +189,7 @@ function fatesOfMoments(side: SideGroup, { before, after, cluster }: Change): re
   const next = after.get(keyText(planned))?.planned;
   const lostLabels = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
   const keptLabels = planned.labels.filter((label) => !lostLabels.includes(label));
-  /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no slot */
+  /** Plays one state. @param most bounds the cap and the pool after the change, so that the second of two runners finds no slot */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
     const runners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
       seenRunnerOf(madeUp(side, now, nth + 1, cluster, next), { side, labels, nth, nowMs: cluster.nowMs }),
@@ -247,7 +230,7 @@ function groupsOfNamespace(side: Side, { namespace, name }: Group, most = Number
   return new Map(groupsHere.map(([key, each]) => [key, bounded(each)]));
 }
 
-/** Old enough to have registered, young enough to be waited for, ms. */
+/** Age of a made-up runner, ms: it can have registered, and is still waited for. */
 const AGE_MS = 10_000;
 
 /** The Job of a runner in this state. @param next its group after: its CI job is of no repository there, if that is possible */

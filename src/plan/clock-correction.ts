@@ -8,12 +8,8 @@
 import { type ClockBounds, common, either } from '../clients/http/server-clocks.ts';
 import type { LiveJob, Look } from '../planner/evidence.ts';
 
-/** A server that was asked, and what it told of its clock; undefined: nothing. */
-export interface ServerClock {
-  /** Origin of the Gitea, as messages name it. */
-  readonly origin: string;
-  readonly bounds: ClockBounds | undefined;
-}
+/** The clock of a server. `origin`: as messages name the server. Undefined `bounds`: nothing is known of its clock. */
+export type ServerClock = Readonly<{ origin: string; bounds: ClockBounds | undefined }>;
 
 export interface ClockCorrection {
   /** Gitea's time minus this machine's, ms. Add it to this machine's time. */
@@ -37,7 +33,7 @@ const WARN_MS = 10_000;
 /** Largest correction, ms. A clock that is further off does not run, and would spoil good times. */
 const MOST_MS = 86_400_000;
 
-/** @param kubernetes undefined: it was not looked at. */
+/** Returns what to add to the times of each server. @param kubernetes undefined: it was not looked at */
 export function correctClocks(giteas: readonly ServerClock[], kubernetes: ServerClock | undefined): ClockCorrection {
   const warnings: ClockWarning[] = [];
   const usable = ({ origin, bounds }: ServerClock): ClockBounds | undefined => {
@@ -98,7 +94,7 @@ function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)
   });
 }
 
-/** Whole seconds; 0 when the clocks may well be equal. */
+/** Returns the shift in whole seconds, as ms. It is 0 when the clocks may well be equal. */
 function shiftBy(bounds: ClockBounds): number {
   if (bounds.leastMs <= 0 && bounds.mostMs >= 0) return 0;
   const shiftMs = toSeconds(middle(bounds));
@@ -114,7 +110,7 @@ function middle({ leastMs, mostMs }: ClockBounds): number {
   return (leastMs + mostMs) / 2;
 }
 
-/** Rounded; never -0. */
+/** Rounds to whole seconds. Never -0. */
 function toSeconds(ms: number): number {
   return Math.round(ms / 1000) * 1000 + 0;
 }

@@ -23,7 +23,7 @@ export type PodFault = Omit<LateProblem, 'group'>;
 
 export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readonly PodFault[] };
 
-/** @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea. */
+/** Merges podTemplate into our pod and judges the result. @param secrets names of the namespace's Secrets with tokens of Gitea */
 export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonly string[]): FinalPod {
   const madePod = ours as unknown as Mapping;
   // The parsed template has only JSON values.
@@ -32,7 +32,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   const applied = applyTemplate(madePod, template, secrets, level);
   if ('faults' in applied) return { faults: applied.faults.map((fault) => templateFault(template, fault)) };
   const { pod, violations } = applied;
-  // Elements by name, because indices of the two pods differ.
+  // Elements are compared by name, because their indices differ between the two pods.
   const ofOurs = group.securityProfile === undefined ? securityViolations(madePod, level) : [];
   const allowed = new Set(ofOurs.map((violation) => nameOf(madePod, violation)));
   const denied = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));

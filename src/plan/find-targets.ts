@@ -112,7 +112,7 @@ const TOKENS_AT_ONCE = 100;
 /** The token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
 async function tokensOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline): Promise<Tokens> {
   if (settings.secrets !== 'api') return await findAll(groups, settings);
-  // Loaded only when it is asked for: most runs read files.
+  // Most runs read files and do not load this module.
   const { needCluster, openClusterSecrets, secretsClient } = await import('../clients/kubernetes/cluster-secrets.ts');
   // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
   const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));

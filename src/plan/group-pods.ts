@@ -18,7 +18,7 @@ const TOO_MANY =
   `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
   'over several Applications';
 
-/** Undefined when no group has a podTemplate or a securityProfile, or takes a token of another one into its pod. */
+/** Returns what finishes and checks the pods. Undefined: no group has its own pod, or takes a token of another group into it. */
 export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>) {
   const lateProblems = [...groupBy(groups, ({ namespace }) => namespace).values()].flatMap(takenTokens);
   if (lateProblems.length === 0 && !groups.some(hasOwnPod)) return undefined;
@@ -45,7 +45,7 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
       );
       return ours;
     },
-    /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
+    /** @throws InputProblems (exit 2): what `finish` has found wrong. It has left the pods of such groups as they were. */
     check: async () => {
       if (lateProblems.length > 0) throw new InputProblems(await placed(lateProblems, sources));
     },
@@ -68,7 +68,7 @@ function late(group: RunnerGroup, fault: Omit<LateProblem, 'group'>): LateProble
   return { ...fault, group: baseOf(group), path: writtenPath(group, fault.path) };
 }
 
-/** @param groups all of one namespace. A group with such a problem of its own has been told by its reader */
+/** Finds groups that take tokens of others into their pods. Their readers have told what is wrong in one alone. @param groups all of one namespace */
 function takenTokens(groups: readonly RunnerGroup[]): readonly LateProblem[] {
   const holders = groups.map(({ name, manifest: { spec } }) => ({ spec, of: ` of RunnerGroup ${name}` }));
   const judge = tokenJudge(holders);

@@ -41,7 +41,7 @@ export async function looksKept(
     observeNow(missing, asking),
     ...targets.filter(isKept).map(async (target) => {
       const { beganMs, ...from } = keptLooks.get(target.key) ?? {};
-      // This request is not in the kept look.
+      // This fails if the look needs a request that `serve` did not record. Then Gitea is asked instead.
       const looked = await observeEach([target], { ...asking, ...from, ahead: false }).catch(() => undefined);
       const look = looked?.get(target.key);
       return look === undefined || look instanceof Failure ? { target } : { target, look, beganMs };

@@ -94,7 +94,7 @@ export async function lookAndPlan(
   const isPrinted = isolates && !isOnlyRead;
   const living = isPrinted && config ? await livingGroups(groups, isolated, hidden, config, settings) : isolated;
   const namespaces = [...groups, ...living].map(({ namespace }) => namespace);
-  // Reading Secrets over the network has taken its part of the time limit.
+  // Reading Secrets over the network has used a part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : settings.timeoutMs;
   // A Gitea that hangs must leave the others time for their plan.
   const deadlineMs = isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs;
@@ -221,7 +221,7 @@ async function listJobs(
 
 type Listed = Awaited<ReturnType<typeof listJobs>>;
 
-/** Without the CRD, or without the right to read it, only `spec.suspend` in git counts. */
+/** RunnerGroups cannot be read without the CRD or the right to it. Then only `spec.suspend` in git counts. */
 function notSeen(error: unknown, settings: Settings): readonly [] {
   if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
   if (error.kind === 'cluster-forbidden')

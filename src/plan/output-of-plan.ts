@@ -104,11 +104,11 @@ export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
   return { name, labels: runnerLabels(name, decision), annotations, queue, priorityClass, warmSeconds, spec };
 }
 
-/** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */
+/** Most characters of an annotation: more than any page of Gitea has, and far less than Kubernetes' 256 KiB for all. */
 const TEXT_LIMIT = 2048;
 /** Control and format characters, line and paragraph separators, lone surrogates: they steer terminals or break readers. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** Nearly every repository. Told first, because the tables of Unicode that `UNPRINTABLE` needs cost a start 1 ms. */
+/** Fits nearly every repository. It is tried first: the tables of Unicode for `UNPRINTABLE` cost a start 1 ms. */
 const ASCII = /^[\x20-\x7e]*$/;
 
 /** Returns the label of the shard, and labels that follow from the runner's name: none for a warm-pool runner. */

@@ -17,12 +17,12 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
   repo: 'repo',
 };
 
-/** The part of a RunnerGroup, or of a size of one, that decides. `look`: key of its target. */
+/** Returns what the planner reads of a RunnerGroup, or of a size of one. @param look key of its target */
 export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
   const { size, limits, registration, repositories, order, scope, ...unchanged } = group;
   const cover = coverOf(scope);
   return {
-    // Whole: a field that the planner reads as it is written has no line here.
+    // Fields that the planner reads as they are written have no line of their own here.
     ...unchanged,
     origin: group.giteaUrl,
     ...(size && { size: size.name, weight: size.weight }),

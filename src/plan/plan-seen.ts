@@ -81,7 +81,7 @@ export type Planning =
   /** Every group is in trouble. */
   | { readonly is: 'failed'; readonly failure: Failure };
 
-/** @throws Failure as `planOrRefuse`: the groups cannot be planned together */
+/** Plans what was seen. @throws Failure as `planOrRefuse`: the groups cannot be planned together */
 export function planSeen(input: PlanInput): Planning {
   const { sound, stopping, troubles } = sortOut(input);
   const [first] = [...stopping, ...troubles.map(({ failure }) => failure)];
@@ -140,7 +140,7 @@ function sortOut({ broken, cluster, groups, instance }: PlanInput) {
 function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: PlanInput): ClockCorrection {
   const clock = (origin: string) => ({ origin, bounds: clockOf(origin) });
   const urls = [...new Set(sound.map(({ group }) => group.giteaUrl))];
-  // Sorted, so that warnings about clocks do not change from plan to plan.
+  // The order is fixed, so that warnings about clocks do not change from plan to plan.
   const giteas = [...new Set(urls.map((url) => new URL(url).origin))].sort();
   return correctClocks(giteas.map(clock), cluster && clock(cluster.origin));
 }

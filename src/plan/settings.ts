@@ -24,7 +24,7 @@ export interface Settings extends ClusterChoice, GiteaSettings {
   readonly shard?: Shard | undefined;
   readonly now: () => number;
   readonly onRequest?: (line: RequestLine) => void;
-  /** Told what the administrator should know although all went well: one line, no line end. */
+  /** Called with one line that the administrator should know although all went well. It has no line end. */
   readonly onWarning?: (text: string) => void;
 }
 
@@ -38,7 +38,7 @@ export interface InstalledPolicy {
 /** One of several Applications that print one folder, counted from 0 (docs/adr/0109). */
 export type Shard = Readonly<{ index: number; of: number }>;
 
-/** @throws Failure exit 2: shards see each other by their Jobs alone, and `serve` finds them by their names */
+/** Checks a shard. @throws Failure exit 2: shards see each other by their Jobs alone, and `serve` finds them by their names */
 export function refuseShard({ env, shard }: Pick<Settings, 'env' | 'shard'>, seesCluster: boolean): void {
   if (!shard) return;
   const { index, of } = shard;

@@ -64,7 +64,7 @@ interface Allotted {
   readonly waitsAt: ReadonlyMap<ReadyJob, OpenLimit>;
 }
 
-/** The same, with the stuck runners whose slots go to waiting jobs. */
+/** The result of all passes, with the stuck runners whose slots go to waiting jobs. */
 export type Slots = Allotted & { readonly overdue: ReadonlySet<Runner> };
 
 /** Runs the pass over the queue. Where pods are stuck, a second pass puts the jobs of those runners last. */
@@ -233,7 +233,7 @@ function isNodesFault(runner: Runner, facts: Facts): boolean {
   return trouble?.ofNode === true || (stillSinceMs !== undefined && isLate(runner, facts, 2));
 }
 
-/** @param times how many times the deadline, which grows with each try; 0: the deadline itself */
+/** Tells whether a runner is overdue. @param times how many times the deadline, which grows with each try; 0: the deadline itself */
 function isLate({ live, group }: Runner, { nowMs }: Facts, times = 1): boolean {
   if (live?.state !== 'starting' || live.trouble === undefined || live.trouble.isSuspended) return false;
   const { stillSinceMs = live.createdAtMs } = live;

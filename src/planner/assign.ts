@@ -82,13 +82,13 @@ function assignRunners(
   };
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
-  // 1
+  // 1. A job keeps the living runner that was made for it.
   for (const ready of jobs) {
     const ofGroup = ready.ownRunners.filter((runner) => runner.group === group);
     const jobRunner = ownRunner(ofGroup, overdue, facts);
     if (jobRunner) assign(ready, jobRunner.name, 'own-runner');
   }
-  // 2
+  // 2. The past asked for a runner in the name of another job.
   for (const ready of withoutOne()) {
     const { madeFor } = requestIn(group, ready) ?? {};
     const made = madeFor ? facts.madeFor(madeFor.origin, madeFor.job) : [];
@@ -96,7 +96,7 @@ function assignRunners(
     if (living) assign(ready, living.name, 'chain');
   }
 
-  // 3
+  // 3. The youngest jobs get free runners first, and jobs that back off last.
   const free = freeRunners(allotment.runners, takenNames).filter((runner) => !overdue.has(runner));
   const backingOffWithSlot = [...backingOff.keys()].slice(0, mostShared);
   for (const ready of [...withoutOne().toReversed(), ...backingOffWithSlot]) {
@@ -105,7 +105,7 @@ function assignRunners(
     if (runner) assign(ready, runner.name, 'free-runner');
   }
 
-  // 5
+  // 5. All others get new runners, under names that the past has asked for or that follow from the job.
   for (const ready of withoutOne()) {
     const { listed } = ready;
     const fresh = { madeFor: listed, missed: missedBy(listed, group, facts, shards) };

@@ -42,7 +42,7 @@ export type JobDecision =
       readonly job: Job;
       readonly origin: string;
       readonly verdict: 'running';
-      /** Absent: claimed by a runner that is not ours. */
+      /** The group whose runner runs it. Absent: the runner is not ours. */
       readonly group?: GroupKey;
     }
   | {
@@ -77,7 +77,7 @@ export type JobDecision =
 
 /** A limit that holds jobs back. */
 export interface HoldingLimit {
-  /** Absent: it is of one RunnerGroup alone. */
+  /** Name of a limit that RunnerGroups share. Absent: it is of one RunnerGroup alone. */
   readonly name?: string;
   readonly most: number;
   /** The repository or organization that it is of. Absent: it is for all together. */

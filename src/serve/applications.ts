@@ -26,7 +26,7 @@ interface ApplicationsOptions {
   readonly clock: Clock;
   readonly wakes: number;
   readonly tell: Tell;
-  /** A wake has ended so, or Argo CD has answered a question. */
+  /** Called when a wake has ended (`outcome`), or Argo CD has answered a question. */
   readonly onNews: (application: string, outcome?: wakeState.WakeOutcome) => void;
 }
 
@@ -34,7 +34,7 @@ interface Managed {
   readonly ref: ApplicationRef;
   /** The RunnerGroups whose annotations name this Application. A shard other than shard 0 has one entry, which says that it is this shard. */
   groups: readonly ObjectRef[];
-  /** Such a shard names shard 0 here, which has made the RunnerGroups. */
+  /** Key of shard 0, which has made the RunnerGroups. Only the other shards have it. */
   readonly head?: string;
   lane: string;
   state: wakeState.WakeState;
@@ -52,7 +52,7 @@ const WAKE_MS = 600_000;
 /** How often the Application is read while nothing is wanted of it, if Argo CD has said nothing in between, ms. */
 const ASK_EVERY_MS = 60_000;
 const ASKS_AT_ONCE = 8;
-/** Most hanging wakes that have given their place to others. Above it, the next wakes wait until one of these ends. */
+/** Most hanging wakes that give their place to others. With more of them, the next wakes wait until one ends. */
 const MOST_HANGING = 120;
 /** A wake hangs after so many times the median of the last ones, within these bounds, ms. */
 const TIMES_AS_LONG = 4;
@@ -84,7 +84,7 @@ export class Applications {
     this.#asks = queue.open('ask', { width: ASKS_AT_ONCE, deadlineMs: 2 * ANSWER_MS, run: (key) => this.#ask(key) });
   }
 
-  /** True once each one shows its plan or was woken in vain. */
+  /** True once each Application shows its plan, or its last wake failed. */
   get done(): boolean {
     return [...this.#apps.values()].every(({ state }) => wakeState.isDone(state));
   }
@@ -157,7 +157,7 @@ export class Applications {
     this.#wakes.set(key, untilMs === undefined ? undefined : untilMs - nowMs);
   }
 
-  /** Wakes one Application. It first checks again for which Jobs: the state may have changed. */
+  /** Wakes one Application at its turn, if its state still asks for that. */
   async #wake(key: string, { giveWay, signal, waitedMs }: Turn): Promise<undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
@@ -217,7 +217,7 @@ export class Applications {
     const app = this.#apps.get(key);
     if (!app) return undefined;
     const isRoutine = !app.mustBeAsked;
-    // A wake will tell.
+    // A wake under way will show the same.
     if (isRoutine && !wakeState.isDone(app.state)) return { inMs: ASK_EVERY_MS };
     const { beganMs, last } = app.state;
     app.mustBeAsked = false;

@@ -50,7 +50,7 @@ export function targetBook({ openSecrets, ...options }: LeaderOptions) {
 const RECONCILE_GAP_MS = 20;
 /** Time limit of one reconcile, ms. A longer one is a mistake in this program, or a file system that hangs. */
 const LONGEST_RECONCILE_MS = 300_000;
-/** The one key of its class: what one Application is to have may depend on the Jobs of another. */
+/** The only key of the class: the plan of one Application may depend on the Jobs of another, so all are planned in one run. */
 const ALL = 'all Applications';
 
 export type Leader = ReturnType<typeof startLeader>;
@@ -109,22 +109,19 @@ export function startLeader(options: LeaderOptions) {
     // Groups that have changed meanwhile have no look yet: another reconcile follows.
     const input = inputs.inputOf(groups);
     const next = new Map<string, AppVerdict>();
-    const startedBefore = new Map<string, readonly LiveRunner[]>();
-    // Always the same one first: who was before the others has their CI jobs.
-    const ordered = [...input.snapshot.byApp].toSorted(([a], [b]) => compareText(a, b));
-    for (const [application, members] of ordered) {
-      const beganMs = clock.steadyMs();
-      const before = verdicts?.get(application);
-      const verdict = judgeApplication({ ...input, startedBefore }, application, members, before);
+    let beganMs = clock.steadyMs();
+    for (const verdict of judgeInOrder(input, (application) => verdicts?.get(application))) {
+      const { application, siblings } = verdict;
       next.set(application, verdict);
-      noteStarts(startedBefore, verdict);
-      if (verdict === before) continue;
-      tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
-      apps.follow(application, verdict);
-      for (const [key, difference] of verdict.siblings) apps.follow(key, { ...verdict, difference });
-      // A plan blocks the process, and there may be many.
-      await clock.nextTurn();
-      if (isClosed) return TICK;
+      if (verdict !== verdicts?.get(application)) {
+        tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
+        apps.follow(application, verdict);
+        for (const [key, difference] of siblings) apps.follow(key, { ...verdict, difference });
+        // A plan blocks the process, and there may be many. So others have a turn after each.
+        await clock.nextTurn();
+        if (isClosed) return TICK;
+      }
+      beganMs = clock.steadyMs();
     }
     verdicts = next;
     tell({ is: 'reconciled', verdicts: [...next.values()], skews: skewsOf(input) });
@@ -173,3 +170,16 @@ export function startLeader(options: LeaderOptions) {
 }
 
 const TICK: Retry = { inMs: TICK_MS };
+
+type JudgeInput = Parameters<typeof judgeApplication>[0];
+
+/** Judges all Applications, always in the same order: each leaves to earlier ones the CI jobs for which these start runners. */
+function* judgeInOrder(input: JudgeInput, lastOf: (application: string) => AppVerdict | undefined) {
+  const startedBefore = new Map<string, readonly LiveRunner[]>();
+  const ordered = [...input.snapshot.byApp].toSorted(([a], [b]) => compareText(a, b));
+  for (const [application, members] of ordered) {
+    const verdict = judgeApplication({ ...input, startedBefore }, application, members, lastOf(application));
+    noteStarts(startedBefore, verdict);
+    yield verdict;
+  }
+}

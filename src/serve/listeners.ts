@@ -27,7 +27,7 @@ export interface ListenersOptions {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress;
   readonly probeListen: ListenAddress;
-  /** Absent: looks are given to nobody. */
+  /** Address at which `generate` gets looks. Absent: nobody gets any. */
   readonly looksListen?: ListenAddress;
   readonly looks?: RequestListener;
   readonly tell: Tell;

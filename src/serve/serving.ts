@@ -32,7 +32,7 @@ import { Forwarder, type TakeDelivery } from './webhook/listener.ts';
 import { secretFiles } from './webhook/secret-files.ts';
 import { writeEvents, writeStatuses } from './writers.ts';
 
-/** Result of `openCluster` for the leader. */
+/** Options of the leader that `openCluster` makes. */
 type Opened =
   | ('argocd' | 'client' | 'clocks' | 'cluster' | 'controlPlaneNamespace')
   | ('openSecrets' | 'secretsClient' | 'tell');
@@ -54,7 +54,7 @@ export interface ServeOptions
   };
   /** File with one secret per line. Absent: no webhook is accepted. */
   readonly webhookSecretFile?: string;
-  /** Absent: this process always leads. */
+  /** The Lease of the leader. Absent: this process always leads. */
   readonly lease?: { readonly namespace: string; readonly name: string };
   /** Unique per process; the name of the pod mostly. */
   readonly identity: string;
@@ -64,7 +64,7 @@ export interface ServeOptions
   /** Called once, with the function that tells the queue to the subscribers. `main` binds it to SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
   readonly subscribers: readonly Subscriber[];
-  /** Absent: nothing is traced. `onLost` hears of spans that no collector got. */
+  /** Receiver of spans; its `onLost` is called with those that no collector got. Absent: nothing is traced. */
   readonly spans?: { onLost: (spans: number, reason: SpansLost) => void };
 }
 
@@ -75,7 +75,7 @@ const ONCE_MS = 120_000;
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   // The queue lives as long as the process, also while this replica does not lead.
   const queue = new WorkQueue(options.clock);
-  // Also after a failed start: due keys would keep the process alive.
+  // A failed start closes the queue, too: due keys would keep the process alive.
   await serveWith(queue, options, signal).finally(() => queue.close());
 }
 

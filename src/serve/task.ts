@@ -54,7 +54,7 @@ export interface Feature {
   readonly close: () => Promise<void>;
 }
 
-/** @throws Failure when it cannot begin. */
+/** Opens a feature. @throws Failure when it cannot begin */
 export type OpenFeature = (context: FeatureContext) => Promise<Feature>;
 
 /** Begins a task: it opens its classes in the queue, and hears what happens from then on. */

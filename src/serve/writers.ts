@@ -26,12 +26,12 @@ const EVENT_WRITES = 10;
 
 /** Writes `status` only when it says something new, and at most once a second per group. */
 export const writeStatuses: StartTask = (context) => {
-  /** By name and uid: a re-created group is another one. */
+  /** The newest verdict of each group, by name and uid: a re-created group is another one. */
   const newest = new Map<string, GroupVerdict>();
   /** The status that this process wrote last: the copy of the watch is a moment behind. */
   const statusByKey = new Map<string, RunnerGroupStatus>();
 
-  /** Undefined: it is not worth a write. A leader before us may have written what the cluster shows. */
+  /** Returns the next status. Undefined: it is not worth a write, e.g. because a leader before us has written it. */
   const nextOf = ({ facts, live }: GroupVerdict): RunnerGroupStatus | undefined => {
     const nowMs = context.clock.now();
     const old =
@@ -72,7 +72,7 @@ export const writeStatuses: StartTask = (context) => {
   });
 };
 
-/** 404: meanwhile the group was deleted. 409: deleted and re-created, or somebody wrote at the same time. @throws Failure */
+/** Writes the status. 404: the group was deleted meanwhile. 409: it was also re-created, or somebody wrote at the same time. @throws Failure */
 async function patch(
   { client, clock }: TaskContext,
   { metadata: { namespace, name, uid } }: RunnerGroupObject,
@@ -102,20 +102,14 @@ function nameOfKey(key: string): string {
   return key.slice(0, key.indexOf(' '));
 }
 
-interface Notice {
-  readonly object: RunnerGroupObject;
-  /** Subject of the Event. One Event for each subject and cause. */
-  readonly subject: string;
-  readonly cause: string;
-  readonly reason: string;
-  readonly message: string;
-}
+/** An Event about a RunnerGroup. For each subject and cause there is one. */
+type Notice = Readonly<{ object: RunnerGroupObject; subject: string; cause: string; reason: string; message: string }>;
 
-/** Most waiting Events. Further ones are dropped: a failed node loses dozens of runners at once. */
+/** Most waiting Events. Further ones are dropped: a node that fails can lose dozens of runners at once. */
 const MOST_WAITING = 500;
 /** Most Events about stuck pods in one reconcile: many have one cause. The status counts them all. */
 const MOST_STUCK = 10;
-/** Kubernetes takes 1,024 bytes. */
+/** Most characters of a message. Kubernetes takes 1,024 bytes. */
 const LONGEST_IN_EVENT = 900;
 const COMPONENT = 'gitea-runners';
 /** Events of type `Normal`; all others are warnings. */
@@ -177,7 +171,7 @@ async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promi
   };
   const answer = await client.send(question, new Deadline(WRITE_MS, clock));
   const { status } = answer;
-  // 409: a leader before us has told it. 404: the namespace is going.
+  // 409: a leader before us has written this Event. 404: the namespace is being deleted.
   if (status === 201 || status === 409 || status === 404) return;
   const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
   const request = client.request(question);

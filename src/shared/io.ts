@@ -20,11 +20,8 @@ export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;
 
 export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
 
-export interface Paper {
-  /** Columns. Absent: no limit, as on a pipe. */
-  readonly columns?: number;
-  readonly colour: boolean;
-}
+/** What can be shown. Without `columns` lines may have any length, as on a pipe. */
+export type Paper = Readonly<{ columns?: number; colour: boolean }>;
 
 /** A terminal has its width. `COLUMNS` limits a pipe, too. */
 export function paperOf({ terminal, columns, env }: Pick<Io, 'terminal' | 'columns' | 'env'>): Paper {

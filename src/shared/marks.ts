@@ -80,7 +80,7 @@ export const COMPARE_OPTIONS = 'argocd.argoproj.io/compare-options';
 /** The option that keeps a pinned Job, which the output may lack, from making the Application OutOfSync. */
 export const IGNORE_EXTRANEOUS = 'IgnoreExtraneous';
 export const HOOK = 'argocd.argoproj.io/hook';
-/** Not a hook: with this value, Argo CD leaves an existing object as it is, and does not create a missing one. */
+/** Value of `HOOK`, but no hook: Argo CD leaves an existing object as it is, and does not create a missing one. */
 export const SKIP = 'Skip';
 /** Argo CD shows its value as a link. */
 export const EXTERNAL_LINK = 'link.argocd.argoproj.io/external-link';

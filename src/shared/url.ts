@@ -11,7 +11,7 @@ const ENCODED_SLASH = /%2f|%5c/i;
  * needed. Undefined: no http(s) URL, or one with credentials, a query or a fragment.
  */
 export function normalBase(text: string): string | undefined {
-  // Checked in the string: an empty query or fragment ("?", "#") leaves no part in a URL.
+  // The string is checked, because an empty query or fragment ("?", "#") leaves no part in a URL.
   const url = /[?#]/.test(text) ? undefined : parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
   return `${url.origin}${normalPath(url)}`;

@@ -140,7 +140,7 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
     const planned = planning.is === 'planned' ? planning.seen?.groups : undefined;
     for (const group of groups) {
       showGroup(set, group, decided);
-      // With a calendar or by demand, the number changes.
+      // The plan knows the number of this moment. A calendar or demand changes it.
       const plannedGroup = planned?.find((each) => isSame(each, group.live.object.metadata)) ?? group.live.group;
       if (plannedGroup) set.min_idle_runners.set(groupOf(group.live.object), plannedGroup.minIdleRunners);
     }
@@ -151,7 +151,7 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
   for (const [origin, ms] of skews) set.clock_skew_seconds.set({ origin }, ms / 1000);
 }
 
-/** @param decided by `<namespace>/<name>` of the runner. */
+/** Sets the gauges of one group. @param decided by `<namespace>/<name>` of the runner */
 function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<string, RunnerDecision>): void {
   const { facts, live, runners } = group;
   const { counts } = facts;
@@ -169,9 +169,8 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
     set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, count - debugging) : count);
   }
   const states = runners.map((runner) => runnerStateOf(runner.job.state, decided.get(keyOfRunner(runner))));
-  for (const state of RUNNER_STATES) {
+  for (const state of RUNNER_STATES)
     set.runner_states.set({ ...labels, state }, states.filter((each) => each === state).length);
-  }
   set.runners.set({ ...labels, state: 'debugging' }, debugging);
   if (!counts) return;
   set.queued_jobs.set(labels, counts.queued);

@@ -28,7 +28,7 @@ const MOST_WAKES = 32;
 /** The kubelet tells late that a container runs. A journey that has ended waits so long for it. */
 const LATE_MS = 3_000;
 
-/** @param now ms since 1970. */
+/** Follows jobs by the events of `serve`, and gives `sink` their spans. @param now ms since 1970 */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
   /** Journeys by `<url> <job> <attempt>`. */
   const journeys = new LRUCache<string, Journey>(atMost(MOST_JOURNEYS));
@@ -71,19 +71,17 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
     },
     looked: ({ target, url, beganMs, endedMs, look }) => {
       if (!look) return;
-      const active = new Set<string>();
-      for (const job of look.jobs) {
-        const { id, repository, status } = job;
+      for (const job of look.jobs.filter(({ status }) => status === 'queued')) {
         const stay = { origin: url, job };
-        const key = stayKey(stay);
-        if (status === 'queued' || status === 'in_progress') active.add(key);
-        if (status !== 'queued' || journeys.has(key)) continue;
-        const announcedMs = announcements.get(announcementOf(repository, id, status));
+        if (journeys.has(stayKey(stay))) continue;
+        const announcedMs = announcements.get(announcementOf(job.repository, job.id, job.status));
         const announced = announcedMs !== undefined && announcedMs <= endedMs && { announcedMs };
-        journeys.set(key, { ...stay, target, look: { beganMs, endedMs }, ...announced });
+        journeys.set(stayKey(stay), { ...stay, target, look: { beganMs, endedMs }, ...announced });
       }
+      const active = look.jobs.filter(({ status }) => status === 'queued' || status === 'in_progress');
+      const activeKeys = new Set(active.map((job) => stayKey({ origin: url, job })));
       for (const [key, journey] of journeys) {
-        if (journey.target === target && !active.has(key)) finish(key, journey, { atMs: endedMs });
+        if (journey.target === target && !activeKeys.has(key)) finish(key, journey, { atMs: endedMs });
       }
     },
     planned: ({ verdict: { application, groups, planning } }) => {

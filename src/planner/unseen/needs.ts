@@ -55,7 +55,7 @@ function indexByRun(jobs: readonly ListedJob[]): ByGitea<Job[]> {
 /** True if any run of a repository shows a job of the first name that began before all jobs of the second name had ended. */
 type HasBegunBefore = (one: string, other: string) => boolean;
 
-/** By repository. */
+/** The jobs of each attempt of each run, by repository. */
 function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, HasBegunBefore> {
   const repositories = new Map<string, Map<string, Attempt>>();
   for (const { job, origin } of jobs) {

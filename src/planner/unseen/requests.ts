@@ -5,7 +5,7 @@
 import type { Group, ListedJob } from '../evidence.ts';
 import { patienceMs } from './patience.ts';
 
-/** A group at that moment. */
+/** A group at one moment of the replayed past. */
 export interface PastGroup {
   readonly group: Group;
   /** Runners that it may have; 0 when suspended. */
@@ -45,7 +45,7 @@ export interface WaitingLine {
   readonly waiting: PastJob[];
 }
 
-/** A job at that moment. */
+/** A job at one moment of the replayed past. */
 export interface PastJob {
   readonly listed: ListedJob;
   readonly readyMs: number;
@@ -85,7 +85,7 @@ export function askOrWait(job: PastJob, atMs: number): void {
   for (let next: PastJob | undefined = job; next; ) next = askOnce(next, atMs);
 }
 
-/** @returns the job that has lost its slot to this one */
+/** Requests a runner for a job, or puts the job in line. @returns the job that has lost its slot to this one */
 function askOnce(job: PastJob, atMs: number): PastJob | undefined {
   const groups = job.line?.groups ?? [];
   const free = job.home && hasSlot(job.home) ? job.home : groups.find(hasSlot);

@@ -38,7 +38,7 @@ import type { LiveGroup, LiveRunner } from '../seen/live.ts';
 import { CachedByKey, keepEqual, keepList, sameElements } from '../seen/unchanged.ts';
 
 interface LiveClusterOptions {
-  /** Empty: all. */
+  /** Namespaces to watch. Empty: all. */
   readonly namespaces: readonly string[];
   readonly images: InstallationPods;
   readonly policyFile?: string;
@@ -47,14 +47,12 @@ interface LiveClusterOptions {
 }
 
 interface Copies {
-  /** Undefined: all namespaces. */
+  /** The namespace of the copies. Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly groups: Watch<RunnerGroupObject>;
   readonly jobs: Watch<KubeJob>;
   readonly pods: Watch<KubePod>;
 }
-
-type Reading = ReturnType<typeof groupOfObject>;
 
 const NO_PODS: readonly KubePod[] = [];
 /** Ends of runners that are remembered. More losses at once wait for Gitea. */
@@ -65,7 +63,7 @@ export type LiveCluster = ReturnType<typeof openLiveCluster>;
 export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
   const { images, policyFile } = options;
   const liveGroups = new CachedByKey<LiveGroup>();
-  const readings = new Map<string, { readonly inputs: readonly unknown[]; readonly reading: Reading }>();
+  const readings = groupReadings(images);
   const liveRunners = new CachedByKey<LiveRunner>();
   const ends = new RunnerEnds();
   const all = copiesOf(client, options, liveGroups, liveRunners, ends);
@@ -91,22 +89,12 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
     return readable.flatMap(({ groups }) => [...groups.objects.values()]);
   };
 
-  const readingOf = (object: RunnerGroupObject): Reading => {
-    const key = keyText(object.metadata);
-    const inputs = inputsOf(object, defaults);
-    const known = readings.get(key);
-    if (known && sameElements(known.inputs, inputs)) return known.reading;
-    const reading = groupOfObject(object, images, defaults);
-    readings.set(key, { inputs, reading });
-    return reading;
-  };
-
   return {
-    /** Reads changed groups and their pods before `groups` is called. A large one takes long, so each has turns of its own. */
+    /** Reads changed groups and their pods before `groups` is called. Others have turns in between, because a large group takes long. */
     readAhead: async (): Promise<void> => {
       for (const object of groupObjects()) {
-        const before = readings.get(keyText(object.metadata))?.reading;
-        const reading = readingOf(object);
+        const before = readings.lastOf(object);
+        const reading = readings.read(object, defaults);
         if (reading === before) continue;
         await client.clock.nextTurn();
         if ('problem' in reading) continue;
@@ -145,10 +133,10 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
       return liveGroups.all(() => {
         const items = objects.map((object) => {
           const key = keyText(object.metadata);
-          const reading = readingOf(object);
+          const reading = readings.read(object, defaults);
           return { key, inputs: [reading, ...marksOf(object)], make: (): LiveGroup => ({ key, object, ...reading }) };
         });
-        keepOnly(readings, new Set(items.map(({ key }) => key)));
+        readings.keepOnly(new Set(items.map(({ key }) => key)));
         return items.sort((a, b) => (a.key < b.key ? -1 : 1));
       });
     },
@@ -178,12 +166,12 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
         const pods = readable.flatMap((copies) => [...copies.pods.objects.values()]);
         const podsOf = podsByJob(pods);
         podsOfJob = groupBy(pods, jobKeyOf);
-        // A list tells of pods, too.
+        // A pod may be in a list without an event of the watch.
         for (const pod of pods) ends.note(pod);
         const jobs = readable.flatMap((copies) => [...copies.jobs.objects.values()]);
         return jobs.map((job) => {
           const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
-          // Most events concern fields that this program does not read.
+          // Most events change only fields that this program does not read: then the former object stays.
           const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, pods));
           return { key: keyText(job.metadata), inputs: [job, ...pods], make };
         });
@@ -192,7 +180,7 @@ export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
   };
 }
 
-/** Watches all namespaces. What changes is told, and outdates what was made of it. */
+/** Watches all namespaces. A change is told, and the caches make again what they have made of the changed objects. */
 function copiesOf(
   client: KubeApi,
   { namespaces, onChange, tell }: LiveClusterOptions,
@@ -229,6 +217,25 @@ function copiesOf(
   }));
 }
 
+/** Parses RunnerGroups, and each one again only when its inputs have changed. */
+function groupReadings(images: InstallationPods) {
+  type Known = Readonly<{ inputs: readonly unknown[]; reading: ReturnType<typeof groupOfObject> }>;
+  const known = new Map<string, Known>();
+  return {
+    lastOf: ({ metadata }: RunnerGroupObject) => known.get(keyText(metadata))?.reading,
+    read: (object: RunnerGroupObject, defaults: GroupDefaults | undefined) => {
+      const key = keyText(object.metadata);
+      const inputs = inputsOf(object, defaults);
+      const last = known.get(key);
+      if (last && sameElements(last.inputs, inputs)) return last.reading;
+      const reading = groupOfObject(object, images, defaults);
+      known.set(key, { inputs, reading });
+      return reading;
+    },
+    keepOnly: (keys: ReadonlySet<string>) => keepOnly(known, keys),
+  };
+}
+
 /** What parsing reads of an object. The generation stays while only the status or metadata change. */
 function inputsOf(object: RunnerGroupObject, defaults: GroupDefaults | undefined): readonly unknown[] {
   const { annotations, generation, labels, uid } = object.metadata;
@@ -253,7 +260,7 @@ export class RunnerEnds {
     this.#told.set(key, endToldBy(pod));
   }
 
-  /** @param pods all existing pods of the Job. Absent: none exists, so the last known one counts. */
+  /** Returns who reported the end. @param pods all existing pods of the Job. Undefined: none exists, so the last known one counts */
   toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
     if (!pods) return this.#told.get(key);
     const senders = pods.map(endToldBy);

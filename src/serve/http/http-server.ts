@@ -90,12 +90,12 @@ export function servePages(pages: Readonly<Record<string, () => WebPage | Promis
     void show(request, response).catch(() => answer(request, response, plain(500, 'an error')));
 }
 
-/** A page without text is empty. */
+/** Returns a page of plain text, with a line end. Without text it is empty. */
 export function plain(status: number, text: string): WebPage {
   return { status, contentType: 'text/plain; charset=utf-8', body: text && `${text}\n` };
 }
 
-/** The rest of an incomplete body is not read: then the connection is closed after the answer. */
+/** Sends a page. If the body of the request is incomplete, its rest is not read, and the connection is closed. */
 export function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -151,7 +151,7 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
     socket.destroy();
     onDropped();
   };
-  /** @param address of these only; absent: of all. */
+  /** Closes one idle connection if there are too many. @param address only connections of this address count. Absent: all do */
   const makeRoom = (connections: number, limit: number, address?: string): boolean => {
     if (connections < limit) return true;
     for (const [socket, { address: ownAddress, last }] of open) {
@@ -174,7 +174,7 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
   server.on('request', (request, response) => {
     const { socket } = request;
     const connection = open.get(socket);
-    // Taken out first: it goes to the end of the line.
+    // It is taken out and put in again, so that it is the last in line.
     if (connection && open.delete(socket)) open.set(socket, { ...connection, last: { request, response } });
   });
 }

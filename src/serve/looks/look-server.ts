@@ -29,7 +29,7 @@ import type { GiteasOptions } from './giteas.ts';
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 /** Bytes that are on their way to all who asked. A slow reader holds its answer in memory. */
 const MOST_SENT_BYTES = 32 * 1024 * 1024;
-/** `generate` waits 200 ms. */
+/** How long a request waits for a look, ms. `generate` waits 200 ms for the answer. */
 const PATIENCE_MS = 150;
 /** Time limit for sending a look, ms. A slower client is cut off, because its look holds memory. */
 const LONGEST_SENDING_MS = 2_000;
@@ -41,7 +41,7 @@ interface Place extends ReturnType<typeof keysOf> {
   look?: ServedLook | undefined;
   /** Cancels the timer that forgets the look. */
   takeBack: () => void;
-  /** Time of the last event of the scope, and of the last look that a request has caused. */
+  /** When the last event of the scope came (`heardMs`), and when a request last caused a look (`askedMs`). */
   heardMs: number;
   askedMs: number;
   readonly waiting: Set<() => void>;

@@ -45,12 +45,12 @@ const BACK_OFF_JITTER = 0.25;
 const GRACE_MS = 5000;
 /** How long an announced change is remembered, ms. The look that it causes comes at once. */
 const KEEP_ANNOUNCED_MS = 15_000;
-/** Most announced changes. Further ones belong to a burst: the next look shows all of it. */
+/** Most announced changes that are remembered. More belong to a burst, and the next look shows all of it. */
 const MAX_ANNOUNCED = 1000;
-/** ± a tenth: many replicas and targets must not fall into step. */
+/** Share of a pause that chance decides, ± a tenth: many replicas and targets must not look at the same moments. */
 const JITTER = 0.2;
 
-/** @param shortestMs shortest time between two polls, as in the functions below. */
+/** Returns the state before the first look. @param shortestMs shortest time between two polls, as in the functions below */
 export function newPace(shortestMs: number): PollPace {
   return { intervalMs: shortestMs, announced: new Map(), doubtful: new Map() };
 }
@@ -99,7 +99,7 @@ export function afterLook(
   return { intervalMs: missed ? shortestMs : longerMs, jobs, announced, doubtful };
 }
 
-/** @param random from 0 to below 1. @param isBlip the connection failed, and other scopes there are well. */
+/** Returns the pause before the next look. @param random from 0 to below 1 @param isBlip the connection failed, and other scopes there are well */
 export function nextLookMs(pace: PollPace, random: number, shortestMs: number, isBlip = false): number {
   const { doubtful, intervalMs, trouble } = pace;
   if (trouble) return Math.round(backOffMs(trouble, shortestMs, isBlip) * (1 - BACK_OFF_JITTER * random));

@@ -21,7 +21,7 @@ const BACKGROUND_SHARE = 0.1;
  */
 export type RequestBudget = ReturnType<typeof requestBudget>;
 
-/** @param requestMs what one request costs of the time of all */
+/** Makes the budget of one Gitea. @param requestMs time between two requests, if all are sent at an even pace */
 export function requestBudget(requestMs: number, clock: Clock) {
   /** When each target has earned its requested looks, and when all of them together have. */
   const paidMs = new Map<string, number>();
@@ -39,7 +39,7 @@ export function requestBudget(requestMs: number, clock: Clock) {
       const nowMs = clock.steadyMs();
       const costMs = requests * requestMs;
       allPaidMs = Math.max(allPaidMs, nowMs) + costMs;
-      // A target that is gone may go at once: its look ends before it begins.
+      // A target that is gone need not wait: its look ends before it begins.
       const share = shares.get(key) ?? 1;
       paidMs.set(key, Math.max(paidMs.get(key) ?? 0, nowMs) + costMs / share);
     },
@@ -51,14 +51,8 @@ export function requestBudget(requestMs: number, clock: Clock) {
   };
 }
 
-interface Visit {
-  readonly budget: RequestBudget;
-  readonly queue: string;
-  /** The lane of the queue: one for each Gitea. */
-  readonly lane: string;
-  /** Name of the key in the printed queue. */
-  readonly name: string;
-}
+/** A wait for a budget. `lane`: that of the queue, one for each Gitea. `name`: the key as the printed queue shows it. */
+type Visit = Readonly<{ budget: RequestBudget; queue: string; lane: string; name: string }>;
 
 /** The visits that wait for a budget: a class of the queue. */
 export function budgetTurns(queue: WorkQueue, clock: Clock) {

@@ -25,12 +25,12 @@ const AGAIN_MS = 5_000;
 
 export type TargetBook = ReturnType<typeof openTargetBook>;
 
-/** @param sources asked for each reading, so that no Secret is kept between two */
+/** Keeps the target of each group. @param sources called for each reading of tokens, so that no Secret stays in memory */
 export function openTargetBook(sources: () => TokenSources, controlPlaneNamespace: string, policyFile?: string) {
   let sharers: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   let warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
   let targetOf: TargetOf = new Map();
-  /** Absent: its token is to be read at once. */
+  /** When the token of each group was last read. Absent: it is to be read at once. */
   const readMs = new WeakMap<RunnerGroup, number>();
   const refusedKeys = new Set<string>();
   const newKey = keysOfTargets();

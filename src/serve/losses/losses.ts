@@ -58,7 +58,7 @@ export interface FollowInput {
   readonly hasPod: (name: string) => boolean;
   /** Returns who reported the end of the runner with this name. */
   readonly endToldBy: (name: string) => EndToldBy | undefined;
-  /** Absent: the newest one failed, or there was none yet. */
+  /** The newest look. Absent: it failed, or there was none yet. */
   readonly look?: GoodLook;
   readonly nowMs: number;
   readonly steadyMs: number;
@@ -106,7 +106,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   };
 }
 
-/** 0: an earlier process noticed it. */
+/** Returns when this process noticed the loss. 0: an earlier process noticed it. */
 function noticedMs({ jobId }: LostJob, { lostSince }: GroupLosses): number {
   return lostSince.get(jobId) ?? 0;
 }

@@ -81,11 +81,7 @@ interface Told {
   /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
   readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };
   /** A token was written into a Secret (`<namespace>/<name>`) of these groups. With `failure`: it could not be. */
-  readonly 'registration-token': {
-    readonly objects: readonly RunnerGroupObject[];
-    readonly secret: string;
-    readonly failure?: Failure;
-  };
+  readonly 'registration-token': Readonly<{ objects: readonly RunnerGroupObject[]; secret: string; failure?: Failure }>;
   /** Result of registering one runner by `serve`. With `failure` it is tried again. */
   readonly 'runner-registration': {
     readonly object: RunnerGroupObject;
@@ -94,12 +90,7 @@ interface Told {
     readonly failure?: Failure;
   };
   /** Rows of runners that `serve` has registered at this level may be left in Gitea. `isGuess`: by a leader before this one, if at all. */
-  readonly 'row-left': {
-    readonly object: RunnerGroupObject;
-    readonly target: GiteaTarget;
-    readonly at: string;
-    readonly isGuess?: true;
-  };
+  readonly 'row-left': Readonly<{ object: RunnerGroupObject; target: GiteaTarget; at: string; isGuess?: true }>;
   /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
   readonly 'commit-status': { readonly repository: string; readonly failure?: Failure };
   /** The page for developers has no newer figures. Its readers are not told why. */

@@ -9,7 +9,7 @@ type HeldCounts = Readonly<Partial<Record<HeldBecause, number>>>;
 export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;
 export type StuckPod = GroupCounts['stuck'][number];
 
-/** Both are sorted once for all groups. */
+/** Jobs and runners are sorted by group once for each plan. */
 const jobsByGroup = oncePerObject(({ jobs }: Plan) =>
   groupBy(jobs, (job) => ('group' in job && job.group ? keyText(job.group) : undefined)),
 );

@@ -27,7 +27,7 @@ export interface GroupFacts {
   /** True or a string if the group is suspended. A string: in the cluster, with the text written there. */
   readonly suspended: boolean | string;
   readonly activeRunners: number;
-  /** Absent: nothing was planned. */
+  /** Counts of the plan. Absent: nothing was planned. */
   readonly counts?: GroupCounts;
   /** Newest look at its scope: when it ended, and why it failed. */
   readonly checkedAtMs?: number;
@@ -53,7 +53,7 @@ export type Unregistered = Readonly<{ failures: ReadonlyMap<string, Failure>; le
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
 type Verdict = readonly [status: Conditions[number]['status'], reason: string, message: string];
 
-/** Undefined: not told. */
+/** How each condition is judged. Undefined: the status does not have this condition. */
 const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undefined>> = {
   Ready: readiness,
   GiteaReachable: reachability,
@@ -66,7 +66,7 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
 
 /** How long the cluster may differ from the plan unreported, ms. A wake may take minutes. */
 const TOLERATED_DIFFERENCE_MS = 60_000;
-/** After so long, the condition says what the wake waits for, ms (law V75). */
+/** A difference that has lasted for longer has the condition say what the wake waits for, ms (law V75). */
 const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s`;
 /** Last words of a message without a cause from Argo CD. `COMPARE`: Argo CD says that all is as printed. */
@@ -88,7 +88,7 @@ const UNAUTHORIZED = 'Unauthorized';
 /** Gitea asks to be left alone (429, or 503 with `Retry-After`): nobody needs to do anything. */
 const RATE_LIMITED = 'RateLimited';
 
-/** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
+/** Makes the status. @param old the status in the cluster: a condition that stays as it was keeps its time */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
   const { activeRunners, checkedAtMs, counts, generation, lostJobs = [] } = facts;
   const unregistered = [...(facts.unregistered?.failures ?? [])].slice(0, MOST_UNREGISTERED);
@@ -138,7 +138,7 @@ export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus |
   if (old === undefined) return true;
   const oldEssence = essence(old);
   if (keepEqual(oldEssence, essence(next)) !== oldEssence) return true;
-  // Either way: a clock may be set back.
+  // The difference may be negative: a clock may be set back.
   return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }
 

@@ -65,12 +65,8 @@ export interface ReconcileInput {
   readonly startedBefore?: ReadonlyMap<string, readonly LiveRunner[]>;
 }
 
-export interface WakeFacts {
-  readonly state: WakeState;
-  /** Keys of our Jobs in Argo CD's copy of the output. */
-  readonly printed: ReadonlySet<string>;
-  readonly listing?: Listing | undefined;
-}
+/** What is known of one Application. `printed`: keys of our Jobs in Argo CD's copy of the output. */
+export type WakeFacts = Readonly<{ state: WakeState; printed: ReadonlySet<string>; listing?: Listing | undefined }>;
 
 export interface AppVerdict {
   /** Key of the Application. '' for groups without one. */
@@ -83,7 +79,7 @@ export interface AppVerdict {
   readonly settled: boolean;
   readonly clockWarnings: readonly ClockWarning[];
   readonly groups: readonly GroupVerdict[];
-  /** Undefined: Argo CD has not said yet which groups are its own. */
+  /** Which groups Argo CD lists. Undefined: it has not said yet. */
   readonly listing?: Listing | undefined;
   /** Runners that the next wake will start, as Jobs (docs/adr/0115). Empty if the wake is in trouble. */
   readonly starts: readonly LiveRunner[];
@@ -139,7 +135,7 @@ type Member = ReturnType<typeof memberOf>;
 function memberOf(input: ReconcileInput, live: LiveGroup) {
   const { lostJobs, observations, snapshot, targetOf, unregistered, warningsOf } = input;
   const { group, key } = live;
-  // Undefined: it has no valid spec, or is new.
+  // A group without a valid spec has no target, and so has a new one.
   const target = group && targetOf.get(group);
   const observation = target && !(target instanceof Failure) ? observations.get(target.key) : undefined;
   const runners = snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS;
@@ -172,7 +168,7 @@ export function judgeApplication(
   const inputs = [
     listing,
     ...shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]),
-    // An observation is new with each look, what it has seen is often the same object.
+    // Each look makes a new observation, but what it has seen is often the same object.
     ...all.flatMap(({ observation, ...rest }) => [observation?.look, observation?.failure, ...Object.values(rest)]),
     ...foreignRunners,
   ];
@@ -240,7 +236,7 @@ function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
   return nowMs < untilMs && untilMs - nowMs <= QUIET_MS;
 }
 
-/** `failed`: `generate` would fail too, so nothing is to be woken. */
+/** Plans the groups of one Application. If that fails, `generate` would fail too, so nothing is to be woken. */
 function planMembers(
   { clocks, instance, nowMs, pods }: ReconcileInput,
   members: readonly Member[],

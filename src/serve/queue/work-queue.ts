@@ -12,11 +12,8 @@ import { type Clock, doubled, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 
-export interface Retry {
-  readonly inMs: number;
-  /** True for a back-off: `add` does not shorten it. `lift` ends it. */
-  readonly firm?: true;
-}
+/** When a key is due again. `firm`: for a back-off, which `add` does not shorten and `lift` ends. */
+export type Retry = Readonly<{ inMs: number; firm?: true }>;
 
 export interface Turn {
   /** Aborted at the deadline, when the key is forgotten, and with the queue. */

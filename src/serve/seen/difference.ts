@@ -63,7 +63,7 @@ export function changedKeys(difference: Difference): readonly string[] {
   return KINDS.flatMap((kind) => difference[kind]);
 }
 
-/** Returns the Jobs that a sync would change, by group. Jobs of no plan and no cluster belong to none. */
+/** Returns the Jobs that a sync would change, by group. A Job that only Argo CD knows is left out: its group is unknown. */
 export function differingByGroup(
   difference: Difference,
   runners: readonly RunnerDecision[],
@@ -86,7 +86,7 @@ const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_0
 /** The kinds, from the shortest wait to the longest. */
 const KINDS = ['missing', 'surplus', 'unpinned', 'untidy'] as const;
 
-/** The shortest of these times for what differs; undefined when nothing differs. */
+/** Returns how long this difference may wait, ms: as long as its most urgent kind. Undefined: nothing differs. */
 export function mayWaitMs(difference: Difference): number | undefined {
   const first = KINDS.find((kind) => difference[kind].length > 0);
   return first && MAY_WAIT_MS[first];

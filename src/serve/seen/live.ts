@@ -22,7 +22,7 @@ import { keepLists } from './unchanged.ts';
 export interface LiveGroup {
   readonly key: string;
   readonly object: RunnerGroupObject;
-  /** Absent: the spec is not valid; `problem` says why. */
+  /** The group that was read. Absent: the spec is not valid, and `problem` says why. */
   readonly group?: RunnerGroup;
   readonly problem?: string;
   readonly isDenied?: boolean;
@@ -35,7 +35,7 @@ export interface LiveRunner {
   readonly groupName?: string;
   /** Uid of its Job. Only Jobs whose runner `serve` registers have it here. */
   readonly uid?: string;
-  /** Absent: it was not lost, as far as Kubernetes shows. */
+  /** Why the runner was lost. Absent: it was not, as far as Kubernetes shows. */
   readonly loss?: LossReason;
   /** True if its node was lost and answers again. */
   readonly isBack?: true;
@@ -152,7 +152,7 @@ export interface ClusterSnapshot extends Pick<LiveObjects, 'groups' | 'runners'>
 
 export const NO_RUNNERS: readonly LiveRunner[] = [];
 
-/** @param before the last snapshot: lists that are still the same are the same objects. */
+/** Sorts groups and Jobs by owner. @param before the last snapshot: lists that are still the same stay the same objects */
 export function snapshot(around: LiveObjects, before?: ClusterSnapshot): ClusterSnapshot {
   const { groups, runners, controlPlaneNamespace, steadyMs } = around;
   const byApp = before?.groups === groups ? before.byApp : byApplication(groups, controlPlaneNamespace);

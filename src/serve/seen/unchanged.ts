@@ -35,7 +35,7 @@ interface CachedItem<V> {
   readonly key: string;
   /** While these inputs are the same, the stored value holds. */
   readonly inputs: readonly unknown[];
-  /** @param before the value that other inputs led to. */
+  /** Makes the value. @param before the last value, which was made from other inputs */
   readonly make: (before: V | undefined) => V;
 }
 

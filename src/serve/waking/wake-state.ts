@@ -72,7 +72,7 @@ export const NEVER_WOKEN: WakeState = {
   owes: false,
 };
 
-/** First pause after a wake that did not help, ms; doubled each time. */
+/** First pause after a wake that did not help, ms. Each further one is twice as long. */
 const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   // Argo CD applies one Job in about 50 ms, but the operation begins when its queue says so.
   synced: 2_000,
@@ -168,7 +168,7 @@ function afterPlan(state: Memory, { difference, settled }: Extract<WakeNews, { i
   const { sinceMs = nowMs, doubtMs = nowMs, ...memory } = state;
   const differSince = new Map(changedKeys(difference).map((key) => [key, memory.differSince.get(key) ?? nowMs]));
   const memoryNow = { ...memory, difference, differSince };
-  // Without a difference that may wait, its times are forgotten.
+  // Without a difference there is no time since which it lasts.
   if (mayWaitMs(difference) === undefined) return memoryNow;
   return settled ? { ...memoryNow, sinceMs } : { ...memoryNow, sinceMs, doubtMs };
 }
@@ -195,7 +195,7 @@ function pauseMs(outcome: WakeOutcome, comparedMs: number, fruitless: number): n
   return doubled(first, fruitless, longest);
 }
 
-/** The state of an Application that is not being woken. */
+/** Returns the state of an Application that is not being woken. */
 function settle(memory: Memory, nowMs: number): WakeState {
   const { difference, doubtMs = Number.NEGATIVE_INFINITY, last, retryMs, sinceMs = nowMs, target } = memory;
   if (!difference) return { ...memory, is: 'unplanned' };

@@ -231,7 +231,7 @@ function isDone({ errors, reconciledAtMs, refreshPending }: AppState, before: Ap
   return !refreshPending && (reconciledAtMs !== before.reconciledAtMs || errors.some(({ stops }) => stops));
 }
 
-/** Undefined when it failed in this way. */
+/** Returns the answer. Undefined: it failed, and `isSuch` is true for the failure. Other failures are thrown. */
 async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<AppState>): Promise<AppState | undefined> {
   const state = await orFailure(answer);
   if (!(state instanceof Failure)) return state;
@@ -241,7 +241,7 @@ async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<App
 
 /** Time limit of a read or a sync, ms. Argo CD answers both at once: a longer request is lost. */
 export const ANSWER_MS = 30_000;
-/** Reads that show neither a refresh nor its result. Then it is asked for again. */
+/** After so many reads that show neither a refresh nor its result, the refresh is requested again. */
 const QUIET_READS = 2;
 /** Time limit of a request whose only aim is that the Application changes, ms. */
 const CHANGED_MS = 1_000;

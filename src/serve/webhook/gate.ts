@@ -54,14 +54,10 @@ type WebhookVerdict =
   /** `status`: 4xx. `message`: for the answer, which Gitea shows in its list of deliveries. A fixed string. */
   | { readonly is: 'refused'; readonly status: number; readonly reason: RefusalReason; readonly message: string };
 
-/** One request. It can be sent on to another replica, which judges it again. */
-export interface Delivery {
-  /** Names are in lower case. A header that came several times is joined, as node:http does. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}
+/** One request, which another replica can judge again. Header names are in lower case, values joined as node:http does. */
+export type Delivery = Readonly<{ headers: Readonly<Record<string, string>>; body: Uint8Array }>;
 
-/** Most accepted deliveries that are remembered, and for how long. */
+/** Most accepted deliveries that are remembered. */
 const REMEMBERED = 10_000;
 /** How long an accepted delivery is remembered, ms. A later replay only costs a look. */
 const REMEMBERED_MS = 24 * 3_600_000;
@@ -104,9 +100,8 @@ export class WebhookGate {
     const signers = signersOf(delivery.body, signature, secrets);
     if (signers.length === 0)
       return refuse(403, 'signature', 'X-Gitea-Signature is wrong: the secrets of both sides differ.');
-    if (delivery.headers['x-gitea-event'] !== 'workflow_job') {
+    if (delivery.headers['x-gitea-event'] !== 'workflow_job')
       return refuse(422, 'event', 'The secret is right, but only the event "Workflow Job" is read.');
-    }
     const event = readEvent(delivery.body);
     if (event === undefined) return refuse(422, 'payload', 'The body is no workflow_job event of Gitea.');
     const marks = marksOf(delivery);
@@ -130,12 +125,12 @@ function marksOf(delivery: Delivery): readonly string[] {
   return /^[A-Za-z0-9-]{1,64}$/.test(id) ? [signature, `id ${id}`] : [signature];
 }
 
-/** Empty: there is none. */
+/** Returns the signature of a delivery. Empty: there is none. */
 function signatureOf({ headers: { 'x-gitea-signature': text = '' } }: Delivery): string {
   return /^[0-9a-f]{64}$/.test(text) ? text : '';
 }
 
-/** The secrets that fit. All are tried, also after a match, so that the time reveals nothing. */
+/** Returns the secrets that fit. All are tried, also after a match, so that the time reveals nothing. */
 function signersOf(body: Uint8Array, signature: string, lines: readonly string[]) {
   const claimed = Buffer.from(signature, 'hex');
   return lines

@@ -63,7 +63,7 @@ function isJson(request: IncomingMessage): boolean {
   return header(request, 'content-type').split(';', 1).join('').trim().toLowerCase() === 'application/json';
 }
 
-/** Empty: there is none. */
+/** Returns a header of the request. Empty: there is none. */
 export function header({ headers }: IncomingMessage, name: string): string {
   return String(headers[name] ?? '');
 }
@@ -135,7 +135,7 @@ export function bodyReader(longest: number, mostBytes: number) {
     return true;
   };
 
-  /** Undefined as soon as it is known to be too long; then the rest is not read. Rejects when it is dropped, or the sender goes away. */
+  /** Reads a body. Undefined: it is too long, and its rest is not read. Rejects when it is dropped, or the sender goes away. */
   return async (request: Readable & Pick<IncomingMessage, 'headers'>): Promise<Buffer | undefined> => {
     if (Number(request.headers['content-length'] ?? 0) > longest) return undefined;
     return await new Promise((resolve, reject) => {

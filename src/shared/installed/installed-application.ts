@@ -5,13 +5,8 @@ import { ARGOCD_NAMESPACE, PLUGIN, PROJECT } from './installed-names.ts';
 const CLUSTER = 'https://kubernetes.default.svc';
 const API_VERSION = 'argoproj.io/v1alpha1';
 
-interface GroupsInGit {
-  readonly repository: string;
-  /** Folder of the RunnerGroups in the repository. */
-  readonly path: string;
-  /** Namespace of the RunnerGroups and their Jobs. */
-  readonly namespace: string;
-}
+/** Where RunnerGroups are in git (`path`: their folder), and the namespace for them and their Jobs. */
+type GroupsInGit = Readonly<{ repository: string; path: string; namespace: string }>;
 
 /** Jobs and RunnerGroups in one namespace, and nothing else. */
 export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'path'>) {
@@ -32,7 +27,7 @@ export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'pa
   } as const;
 }
 
-/** Else Argo CD 3.6 asks Kubernetes about each living Job, and one refusal stops the Application (docs/adr/0063). */
+/** Without this, Argo CD 3.6 asks Kubernetes about each living Job, and one refusal stops the Application (docs/adr/0063). */
 export const APPLICATION_ANNOTATIONS = { [COMPARE_OPTIONS]: 'ServerSideDiff=false' } as const;
 
 /** Returns the Application of a repository with RunnerGroups. */

@@ -32,7 +32,7 @@ interface FollowedRun {
 /** Result of a visit. `over`: if something is left, a reconcile adds the run again. `later`: some of its losses wait. */
 type Visit = 'over' | 'later' | 'ended' | 'cannot-end';
 
-/** @param timeoutMs for all requests of one run. */
+/** Has Gitea re-run lost CI jobs. @param timeoutMs for all requests of one run */
 export function rerunLostJobs(timeoutMs: number): StartTask {
   return ({ changed, clock, giteas, losses: book, queue, tell }) => {
     let runs: ReadonlyMap<string, FollowedRun> = new Map();
@@ -53,7 +53,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       const { group, live } = run.at;
       const toEnd = decideEnd(run.losses, jobs, group.maxEvictionRetries);
       if (toEnd.length === 0 || !(await canEndRuns(access))) return 'later';
-      // Somebody may be cancelling them.
+      // A person may be cancelling the jobs at this moment.
       const atWork = new Set((await readRunJobs(access, run, 'in_progress')).map(({ runner }) => runner));
       if (!toEnd.every(({ runner }) => atWork.has(runner))) return 'later';
       if (!toEnd.every((loss) => book.isAskNoted(live.key, loss))) {
@@ -67,7 +67,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       return 'ended';
     };
 
-    /** @throws Failure */
+    /** Settles the losses of a run, and requests one re-run if it is due. @throws Failure */
     const ask = async (access: GiteaAccess, run: LostRun, signal: AbortSignal): Promise<Visit> => {
       const { at, losses } = run;
       const jobs = await readRunJobs(access, run);
@@ -97,7 +97,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       ...asking((key) => runs.get(key)?.run.at.target),
       deadlineMs: LONGEST_TURN_MS + 2 * timeoutMs,
       backOffMs: (failures) => laterMs(failures - 1),
-      // Told once per run: it is tried again until the loss expires, because a right can be granted meanwhile.
+      // A failure is told once per run. The run is tried until the loss expires: somebody may grant a right meanwhile.
       onFailure: (key, failure) => {
         giteas.versions.clear();
         const followed = runs.get(key);
@@ -232,9 +232,8 @@ export function decideRerun(
   const areEnded = [...failed.keys()].some(({ endAskedAt }) => endAskedAt !== undefined);
   const isOurs = (job: JobOfRun): boolean =>
     lostRows.has(job) || (areEnded && job.conclusion === 'cancelled' && job.runner === undefined);
-  if (failedJobs.length > 1 && failedJobs.every(isOurs)) {
+  if (failedJobs.length > 1 && failedJobs.every(isOurs))
     return { drop, rerun: { request: 'failed-jobs' as const, covers: [...failed.keys()] } };
-  }
   return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };
 }
 

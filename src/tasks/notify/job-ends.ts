@@ -143,7 +143,7 @@ function noticeOf(
     namespace,
     group,
     runner,
-    // By this machine's clock; the plan uses Gitea's. People need the minute only.
+    // This is by this machine's clock, and the plan uses Gitea's. The difference is small: people need the minute only.
     keptUntilMs: result === 'failure' && keepFailedSeconds > 0 ? nowMs + keepFailedSeconds * 1000 : undefined,
   });
 }

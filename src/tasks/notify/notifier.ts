@@ -29,14 +29,11 @@ export interface Message {
   readonly send: () => Promise<Refusal | undefined>;
 }
 
-export interface Refusal {
-  readonly failure: Failure;
-  /** The message may be accepted later. */
-  readonly again: boolean;
-}
+/** A message was not accepted. `again`: it may be accepted later. */
+export type Refusal = Readonly<{ failure: Failure; again: boolean }>;
 
 export interface Receiver {
-  /** Undefined: the addressee is for another receiver. A Failure: the configuration of `serve` does not allow it. */
+  /** Makes the message. Undefined: the addressee is for another receiver. Failure: the configuration of `serve` does not allow it. */
   readonly messageFor: (target: NotifyTarget, notice: JobNotice) => Message | Failure | undefined;
   /** Requests to this path on the port of webhooks are for it. */
   readonly requests?: { readonly path: string; readonly listener: RequestListener };
@@ -64,7 +61,7 @@ export const ATTEMPT_MS = 5_000;
 /** Most bytes of an answer. Its content is not used. */
 const LONGEST_ANSWER = 64 * 1024;
 
-/** @throws Failure when a receiver cannot begin. */
+/** Opens the receivers and the outbox. @throws Failure when a receiver cannot begin */
 export async function openNotifier(
   options: NotifyOptions,
   context: Pick<FeatureContext, 'clock' | 'env' | 'queue' | 'random' | 'tell' | 'watchSecrets' | 'wireTo'>,
@@ -151,7 +148,7 @@ export function openOutbox(
   return (message) => {
     const { addressee, namespace } = message;
     const lane = lanes.get(addressee);
-    // The first one is on its way.
+    // The first message of a lane is on its way and does not count.
     if (lane ? lane.waiting.length > MOST_IN_LANE : isFull(namespace)) return tell(message, 'dropped');
     if (lane) lane.waiting.push(message);
     else lanes.set(addressee, { namespace, waiting: [message], tries: 0 });

@@ -27,7 +27,7 @@ type OnPress = (press: Press) => Promise<void>;
 
 /** Largest age of a request, ms, as Slack recommends it. Older ones are replays. */
 const WINDOW_MS = 300_000;
-/** Within the window; people press buttons. */
+/** Most presses that are remembered while they could be replayed. People press buttons, so there are fewer. */
 const MOST_REMEMBERED = 10_000;
 /** Slack repeats the whole message in a press; ours have about 2 KB. */
 const MAX_PRESS_BYTES = 64 * 1024;

@@ -39,7 +39,7 @@ export interface SlackOptions {
 
 const SLACK_API = 'https://slack.com/api/';
 
-/** @throws Failure when the signing secret cannot be read. */
+/** Opens the receiver. @throws Failure when the signing secret cannot be read */
 export async function openSlack(
   context: ReceiverContext,
   { apiUrl = SLACK_API, appTokenFile, extend, signingSecretFile, times, tokenFile }: SlackOptions,

@@ -130,7 +130,7 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
   };
 }
 
-/** @throws Failure when the key is for another scope, or may be. */
+/** Checks whose token the key holds. @throws Failure when it is for another scope, or may be */
 function checkHolder(tokenKey: TokenKey, expectedHolder: string, holder: string | undefined): void {
   if (holder === expectedHolder) return;
   if (holder !== undefined) {

@@ -41,16 +41,12 @@ const TOKEN_MS = 60_000;
 const lookAgainMs = (looks: number): number => doubled(1_000, looks, 60_000);
 const tryAgainMs = (failures: number): number => doubled(1_000, failures - 1, 10_000);
 
-interface Ahead {
-  readonly wish: Wish;
-  /** Registration file. Absent: the Job did not come in time. The runner is registered again when the Job comes. */
-  readonly file?: string;
-  readonly untilMs: number;
-}
+/** A runner that was registered before its Job came. Without `file` (credentials) the Job was late: it is registered again when its Job comes. */
+type Ahead = Readonly<{ wish: Wish; file?: string; untilMs: number }>;
 
 type Refused = Readonly<{ failure: Failure; times: number; untilMs: number }>;
 
-/** @param levels each with its group, where Jobs wait @returns whether there were others */
+/** Forgets failures at levels where no Job waits. @param levels where Jobs wait, each with its group @returns whether it forgot any */
 function forgetAllBut(levels: ReadonlySet<string>, unregistered: TaskContext['unregistered']): boolean {
   const before = [...unregistered];
   for (const [group, { failures, ...state }] of before) {
@@ -171,7 +167,7 @@ function isItsJob(cluster: TaskContext['cluster'], key: string, uid: string, wis
   return !cluster.hasOtherPod(key, uid);
 }
 
-/** @param timeoutMs for each question to Kubernetes or Gitea. */
+/** Registers runners and hands their credentials over. @param timeoutMs for each question to Kubernetes or Gitea */
 export function registerRunners(timeoutMs: number): StartTask {
   return (context) => {
     const { changed, clock, cluster, queue, targetOf, tell, unregistered } = context;
@@ -179,7 +175,7 @@ export function registerRunners(timeoutMs: number): StartTask {
     let wishes: Wishes = new Map();
     const sinceMs = clock.steadyMs();
     const ahead = new Map<string, Ahead>();
-    /** The Job that has a Secret, as told at so many looks for it. */
+    /** Uid of the Job that has a Secret, and how many looks in a row have shown the Secret. */
     const handedOver = new Map<string, { readonly uid: string; readonly looks: number }>();
     const guessed = new WeakSet<RunnerGroup>();
 
@@ -200,7 +196,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       if (file !== undefined || (await create(wish)) === 'created') {
         const is = await create(wish, file ?? (await registerAhead(key, wish, target, signal)));
         if (is === 'created') tell({ is: 'runner-registration', object, runner, result: 'handed-over' });
-        // Somebody was faster. Or an answer was lost, and it is ours.
+        // Somebody was faster, or the Secret is ours and the answer was lost.
         else tellLeft(tell, wish);
       }
       const before = handedOver.get(key);

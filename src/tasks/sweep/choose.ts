@@ -21,7 +21,7 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 /** Time between the two observations: more than the 60 s for which Gitea shows a dead runner online (`RunnerOfflineTime`). */
 export const SIGHTINGS_APART_MS = 75_000;
 
-/** The same for a runner of an unknown group, which may be in another cluster with the same GITEA_RUNNERS_INSTANCE. */
+/** Time between the two observations if no group is known: it may be in another cluster with the same GITEA_RUNNERS_INSTANCE. */
 export const VANISHED_APART_MS = 3_600_000;
 
 /** A group whose registrations may be swept; it need not exist any more. */
@@ -69,13 +69,8 @@ type Verdict =
 /** Observations of earlier looks, by Gitea and id. A row that no longer matches is forgotten. */
 export type RowObservations = ReadonlyMap<string, RowObservation>;
 
-interface RowObservation {
-  readonly name: string;
-  /** `dead`: rules 1 to 5 hold. `stray`: online, but without a Job. */
-  readonly seems: 'dead' | 'stray';
-  /** First of the unbroken row of observations. */
-  readonly sinceMs: number;
-}
+/** How a row has looked since `sinceMs`. `dead`: rules 1 to 5 hold. `stray`: it is online, but without a Job. */
+type RowObservation = Readonly<{ name: string; seems: 'dead' | 'stray'; sinceMs: number }>;
 
 export type Choice = Readonly<ReturnType<typeof deadRegistrations>>;
 export type JudgedRegistration = Choice['registrations'][number];
@@ -115,7 +110,7 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservati
     return { group, id: row.id, name: row.name, verdict: judge(each) };
   });
   return {
-    /** By Gitea and id: always the same order. */
+    /** Sorted by Gitea and id, so that the order is always the same. */
     registrations,
     /** Observations for the next call. */
     observations: observations as RowObservations,
@@ -124,7 +119,7 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservati
   };
 }
 
-/** Rule 1. */
+/** Finds the rows of our own runners (rule 1), and counts the others. */
 function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
   const places = new Map(
     groups.map((group) => [`${group.look} ${namePrefix(group.name)} ${groupHash(instance, group)}`, group]),
@@ -177,14 +172,14 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
   return {
     online,
     working,
-    // Undefined when Kubernetes was not looked at.
+    // This is undefined if Kubernetes was not looked at.
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
     // Names in all namespaces. A name too many keeps a row. A name too few would delete one.
     unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
   };
 }
 
-/** Rules 2 to 5. */
+/** Returns the first of rules 2 to 5 that keeps a row. Undefined: none does. */
 function keptBy({ giteaUrl }: ChosenGroup, row: RegisteredRunner, facts: ReturnType<typeof gatherFacts>) {
   if (!row.ephemeral) return 'not-ephemeral';
   if (facts.online.has(`${giteaUrl} ${row.name}`)) return 'online';

@@ -78,7 +78,7 @@ export function atOnce(http: Sender, timeoutMs: number): SweeperOptions['ask'] {
 
 type ScopeLook = NonNullable<Awaited<ReturnType<typeof lookAt>>>;
 
-/** Undefined: Gitea shows these runners to their user alone. @throws Failure */
+/** Reads the runners of a scope. Undefined: Gitea shows them to their user alone. @throws Failure */
 async function lookAt(access: GiteaAccess, target: GiteaTarget) {
   const level = await ownLevel(new GiteaApi(access), target.scope);
   return level && { target, level, look: await readRegistrations(access, level) };
@@ -113,7 +113,7 @@ export class Sweeper {
 
     const { failures, outcomes } = await this.#actOnAll(choice.registrations, looks, signal);
     return {
-      /** By Gitea and id. */
+      /** Rows of this program, sorted by Gitea and id. */
       registrations: choice.registrations.flatMap((registration) => {
         const { group, id, name } = registration;
         const outcome = outcomes.get(registration);
@@ -195,7 +195,7 @@ export class Sweeper {
 }
 
 const PAUSE_MS = 60_000;
-/** A count costs each scope two or three requests. */
+/** Pause between passes that only count, ms: each costs a scope two or three requests. */
 const COUNT_PAUSE_MS = 600_000;
 /** Outcomes of dead rows that still exist. */
 const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
@@ -269,7 +269,7 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
       backOffMs: pauseMs,
       run: sweep,
     });
-    // A start is busy enough.
+    // Without `--sweep` the first pass waits: a start is busy enough.
     line.add(ALL, deletes ? 0 : pauseMs());
     return subscriberOf({
       reconciled: () => {
@@ -316,7 +316,7 @@ export class SweptGroups {
   }
 }
 
-/** A new token takes the place of the old one, which Gitea may refuse. */
+/** The key of a group is without its token: a new token takes the place of one that Gitea may refuse. */
 function keyOf(group: SweepGroup): string {
   return [keyText(group), group.target.url, describeScope(group.target.scope)].join(' ');
 }

@@ -63,7 +63,7 @@ const GONE = 'waits no more';
 const LONGEST_NAME = 100;
 const LONGEST_TEXT = 200;
 
-/** @param timeoutMs for all requests about one job. */
+/** Writes commit statuses of jobs that wait. @param timeoutMs for all requests about one job */
 export function sayWhyJobsWait(timeoutMs: number): StartTask {
   return ({ clock, giteas, queue, targetOf, tell }) => {
     let waitByKey = new Map<string, Wait>();
@@ -122,14 +122,14 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
       for (const [key, wait] of waitByKey) {
         if (!hasWords(wait)) continue;
         const isAtOnce = wait.said === undefined || wait.isOver;
-        // Sooner than before, if it waits already.
+        // This may make a key that already waits due sooner.
         line.add(key, isAtOnce ? 0 : Math.max(0, wait.saidMs + BETWEEN_WORDS_MS - clock.steadyMs()));
       }
     };
   };
 }
 
-/** Never a context of Gitea's own, which ends with an event in brackets: a success in its place could let a pull request be merged. */
+/** Returns the context. It is never one of Gitea's own, which end with an event in brackets: a success there could let a pull request be merged. */
 function contextOf({ name }: Job): string {
   const context = `runner / ${printable(name).slice(0, LONGEST_NAME)}`;
   return context.endsWith(')') ? `${context} (runner)` : context;
@@ -163,12 +163,8 @@ function groupsThatAsk({ groups, listing }: AppVerdict): readonly GroupVerdict[]
   return groups.filter(({ live: { group, key } }) => group && group.commitStatusAfterSeconds > 0 && listing?.get(key));
 }
 
-interface Following {
-  readonly key: string;
-  readonly namespace: string;
-  /** Brings the job's entry up to date. Called for followed jobs only: their words cost time. */
-  readonly waitNow: () => Wait;
-}
+/** A job that may be followed. `waitNow` brings its entry up to date, for followed jobs only: their words cost time. */
+type Following = Readonly<{ key: string; namespace: string; waitNow: () => Wait }>;
 
 /** Returns the jobs that wait, and those that did and of which something was said. */
 function waitsIn(verdict: AppVerdict, waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
@@ -206,7 +202,7 @@ export function wordsFor({ plan, atMs, seen }: Planning & { readonly is: 'planne
     emittedRunners({ runners: plan.runners.map((decision) => runnerForReader(decision, STRANGER)) }),
   );
   return (decision: JobDecision & { readonly verdict: 'held' | 'served' }): string => {
-    // No sentence contains the state.
+    // The sentence does not depend on the state.
     const job = jobForReader(details()({ ...decision, state: 'held' }), readersOf(decision.job.repository));
     return verdictText(job, atMs, runners());
   };

@@ -31,7 +31,7 @@ export const TRACING_BOUNDS = {
   longestValue: 255,
 } as const;
 
-/** @param exporter default: OTLP over HTTP with JSON. */
+/** Opens the way to a collector. @param exporter default: OTLP over HTTP with JSON */
 export function openSink(settings: TracingSettings, exporter?: SpanExporter): SpanSink {
   let nextIds: Partial<TraceIds> = {};
   const spanExporter =

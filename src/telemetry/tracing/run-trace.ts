@@ -75,7 +75,7 @@ function connect(url: URL): (body: string | undefined) => Promise<void> {
 
 const INTERNAL = 1;
 
-/** As OTLP's JSON writes it: ids in hex, times in ns as strings. */
+/** Makes the span of this run as OTLP's JSON writes it: ids in hex, times in ns as strings. */
 function spanOf({ traceId, spanId, runner }: Parent, beganMs: number, endedMs: number, { groups, jobs }: Plan) {
   return {
     traceId,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SpansLost } from '../../serve/planning/events.ts';
 import { stayKey } from '../../shared/keys.ts';
 
-/** Never a token, a header or a body. Strings that came from outside are printable and short. */
+/** Attributes of a span. They never hold a token, a header or a body. Strings from outside are printable and short. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** Times are ms since 1970 by this machine's clock. */
@@ -12,7 +12,7 @@ export interface SpanData {
   readonly beganMs: number;
   readonly endedMs: number;
   readonly attributes?: SpanAttributes;
-  /** Set if the step failed: a short reason in this program's words. */
+  /** Why the step failed, shortly and in this program's words. Absent: it did not fail. */
   readonly error?: string;
   readonly children?: readonly SpanData[];
 }
