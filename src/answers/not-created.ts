@@ -40,7 +40,7 @@ export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, n
   const { says = '' } = application ?? {};
   const differs = differsFromGit(application, group);
   const { waitUntilMs = nowMs } = job;
-  const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says}`, differs?.why];
+  const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says.replace(/\.$/, '')}`, differs?.why];
   const remedy = application && argocdRemedy(says, application.name);
   const isLate = nowMs > waitUntilMs;
   const effect = isLate ? `${NO_JOB}, and it is ${duration(nowMs - waitUntilMs)} late` : NOT_CREATED_YET.why;
@@ -317,7 +317,6 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/Operation terminated/, 'sync it again: somebody has ended that sync'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
-  // Argo CD 3.5: util/argo/argo.go, controller/sync.go.
   [/'(?<space>\S+)' is not permitted to use project '(?<name>\S+)'/, 'argocd proj add-source-namespace <name> <space>'],
   [/ repo (?<url>\S+) is not permitted in project '(?<name>\S+)'/, 'argocd proj add-source <name> <url>'],
   [
@@ -370,8 +369,8 @@ const ARGOCD_REMEDIES: Remedies = [
   [/signature is required|not signed/, 'sign that commit, or correct spec.signatureKeys of the AppProject'],
   [/(?:larger than|exceeded) max/, 'keep RunnerGroups in a smaller repository, or raise ARGOCD_GRPC_MAX_SIZE_MB'],
   [/conflict with "/, 'let Argo CD alone write it: kubectl get --show-managed-fields -o yaml shows who else does'],
-  [/app path (?:does not|is not)/, 'correct spec.source.path of the Application, or make that folder in git'],
-  [/out-of-bounds symlinks\. file: (?<file>\S+)/, 'take <file> out of git: that link leads out of the repository'],
+  [/app path (?:does|is|outside)/, 'correct spec.source.path of the Application, or make that folder in git'],
+  [/out-of-bounds symlinks\. file: (?<file>\S+)/, 'take <file> out of git, a link that leads out of the repository'],
   [/wipe out all resources/, 'write allowEmpty: true into spec.syncPolicy.automated of the Application'],
   [/submodule/, 'give Argo CD access to that submodule: argocd repo list. Or take it out of git'],
   [/both name and server|server missing|clusters with the same/, 'write one of name and server in spec.destination'],
@@ -441,6 +440,6 @@ export function correctText(error: string): string {
   const [code] = ERROR_CODE.exec(error) ?? [];
   if (code === undefined) return 'correct what it says';
   const [, remedy] = /\. ([A-Z].*?)\.?$/s.exec(error) ?? [];
-  if (remedy === undefined) return `do what it says (${manual('errors.md')} has ${code})`;
+  if (remedy === undefined) return `see ${code} in ${manual('errors.md')}`;
   return remedy.replace(/^(?!Argo|Gitea|Kube|Job|Runner|Secret)[A-Z](?=[a-z])/, (first) => first.toLowerCase());
 }

@@ -85,8 +85,11 @@ const REMEDIES: Remedies = [
   [/^Evicted: Pod was rejected/, `mend node <NODE>, which is short of what it names: kubectl describe node <NODE>`],
   [/^\S+: Pod was rejected|^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `${NEXT_POD} ${LOOK}`],
   [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in <TEMPLATE>'],
-  [/^(?:\w*Image|\w*Container|FailedCreatePodSandBox).* no space left/, `the disk of that node is full: ${NODE}`],
-  [/^\w+: .*(?:match for platform|exec format)/, 'take an image for the processor of the nodes, or a nodeSelector'],
+  [/^(?:\w*Image|\w*Container|StartError|FailedCreatePod).* no space left/, `the disk of that node is full: ${NODE}`],
+  [
+    /^\w+: .*(?:match(?:ing manifest)? for|for architecture|exec format)/,
+    'take an image for the processor of the nodes, or a nodeSelector',
+  ],
   [
     /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
     'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in <TEMPLATE>',
@@ -164,7 +167,7 @@ const REMEDIES: Remedies = [
   ],
   [/^FailedMount.*(?:FSGroup|chown).*not permitted/i, 'take fsGroup out of <TEMPLATE>, or let its server chown'],
   [/^FailedMount.*[: ]mount\.(?<type>[\w.]+): /, 'see that the server of that <type> volume admits node <NODE>'],
-  [/^FailedMount.*(?:connection|route|stale|busy)/i, `see whether the server of that volume is well, and ${LOOK}`],
+  [/^FailedMount.*(?:connection|route|stale|busy|denied|error\()/i, `see its server (rights, health), and ${LOOK}`],
   [/^FailedAttach.*(?:limit exceed|Exhausted)/i, 'add a node, or use fewer volumes: a node attaches only so many'],
   [/^Failed(?:Mount|AttachVolume|MapVolume)/, DRIVER],
   [/^FailedResourceClaimCreation/, 'correct resourceClaims in <TEMPLATE>: kubectl get resourceclaimtemplates -A'],
@@ -205,8 +208,8 @@ const REMEDIES: Remedies = [
   ],
   [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in <TEMPLATE>, or the image'],
   [
-    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
-    'correct command, args and mounts, or the image',
+    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start).*(?:exec:|executable|no such file|a directory|permission denied|find user|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
+    'correct command, args, runAsUser and mounts, or the image',
   ],
   [
     /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start)/,
@@ -388,10 +391,7 @@ const NOT_ADMITTED: Remedies = [
   [/node selector/, 'correct nodeSelector in <TEMPLATE>, or the annotation node-selector of the namespace'],
   [/tolerations .*conflict/, 'correct tolerations in <TEMPLATE>, or the whitelist of tolerations of the namespace'],
   [/ cannot \w+ resource/, 'give the account that it names this right, by a Role and a RoleBinding in that namespace'],
-  [
-    /security context constraint/, // OpenShift
-    'let the ServiceAccount of these pods use a constraint that admits them, or take another containerMode or securityProfile',
-  ],
+  [/security context constraint/, `let their ServiceAccount use a constraint that admits them, or ${LESS_PRIVILEGE}`],
   [/service ?account.* not found/, 'make that ServiceAccount, or correct <TEMPLATE>'],
   [/PriorityClass with name (?<class>[\w.-]+)/, 'make PriorityClass <class>, or correct priorityTiers or podTemplate'],
   [/RuntimeClass "(?<class>[\w.-]+)"/, 'make RuntimeClass <class>, or correct runtimeClassName in <TEMPLATE>'],
@@ -481,10 +481,7 @@ export const TAINTS: Remedies = [
 const SCHEDULER: Remedies = [
   ...TAINTS,
   [/ persistentvolumeclaim "(?<claim>[\w.-]+)" not found/, 'make claim <claim>: kubectl -n <NAMESPACE> get pvc'],
-  [
-    /ephemeral volume controller|unbound immediate|volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
-    CLAIM,
-  ],
+  [/ephemeral volume|unbound|volumes to bind|free storage|existent pv|available disk|ReadWriteOnce/, CLAIM],
   [
     /volume node affinity|PersistentVolume's node affinity|available volume zone/,
     `add a node where the volume of its claim is: kubectl -n <NAMESPACE> describe pvc<CLAIMS>`,
@@ -537,7 +534,7 @@ const OTHER_RULE =
 
 /** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
-  /^(?:Evicted|Preempted|NodeLost|PodDeleted|TaintManagerEviction|ScaleDown|Descheduled|Disabled|StartError|ContainerCannotRun|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
+  /^(?:Evicted|Preempted|NodeLost|PodDeleted|TaintManagerEviction|ScaleDown|Descheduled|Disabled|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
 
 /** True when the logs of the pod say more than this. */
 export function hasLogs(trouble: PodTrouble): boolean {
@@ -627,7 +624,8 @@ export function podAdvice(
   const { comesByMs, container, isSuspended, reason } = trouble;
   const kubectl = `kubectl -n ${group.namespace}`;
   const object = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
-  const command = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${object}`;
+  const command =
+    container && hasLogs(trouble) ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${object}`;
   const remedy = remedyOf(trouble, { group, runner });
   const wait = comesByMs === undefined ? '' : `wait until ${timeText(comesByMs)}. After that `;
   // Our own words for a Job without a pod would tell nobody more.

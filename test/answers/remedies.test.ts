@@ -61,6 +61,11 @@ Unschedulable: zzz. FailedScheduling: Failed to schedule pod, incompatible with 
   have runners tolerate the taint arch=arm64:NoSchedule, if they may run there: tolerations in spec.podTemplate; or correct nodeSelector
 ImagePullBackOff: pull access denied, repository does not exist => imagePullSecrets. Or correct
 ImagePullBackOff: x: toomanyrequests: You have reached your pull rate limit => pull from a mirror
+ImagePullBackOff: no matching manifest for linux/arm64/v8 in the manifest list entries => processor of the nodes
+ImagePullBackOff: choosing an image from manifest list x: no image found in image index for architecture arm64, OS linux => processor of the nodes
+StartError: container register did not start: unable to find user ci: no matching entries in passwd file => runAsUser
+StartError: container register did not start: mkdir /run/x: no space left on device => the disk of that node is full
+FailedMount: mount error(13): Permission denied => see its server (rights, health)
 ImagePullBackOff: x: zzz => see what its node says of that image
 ImageInspectError: Failed to inspect image "x": zzz => see what its node says of that image
 ImagePullBackOff: x: unknown: repository requires payment => see what its node says of that image
@@ -83,7 +88,7 @@ FailedMount: 'fsck' found errors on device /dev/nvme1n1 but could not correct th
 FailedMount: mount: /x: wrong fs type, bad option, bad superblock on /dev/sdb => repair that file system
 FailedMount: mount: Structure needs cleaning => repair that file system
 FailedMount: mount.nfs: Connection timed out => see that the server of that nfs volume
-FailedMount: lstat /var/lib/x: stale NFS file handle => whether the server of that volume is well
+FailedMount: lstat /var/lib/x: stale NFS file handle => see its server (rights, health)
 Suspended: Exceeded the PodsReady timeout runners/job-ci-1 => see why its pod was not ready in time
 Suspended: waiting for all admitted workloads to be in PodsReady condition => wait: Kueue starts one Job after another
 Suspended: Preempted to accommodate a workload (UID: 5c0e, JobUID: 77ab) due to prioritization in the ClusterQueue => wait for free quota
@@ -370,7 +375,7 @@ ${SIDECAR} code = Unavailable desc = transport is closing => why the sidecar git
 ${SIDECAR} code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /home/argocd/cmp-server/plugins/gitea-runners.sock: connect: connection refused"
   why the sidecar gitea-runners of
 ${SIDECAR} code = Unknown desc = error generating manifests: \`gitea-runners generate .\` failed exit status 1: error: GR-GITEA-05 list: EOF
-  do what it says
+  see GR-GITEA-05 in https
 error generating manifests in cmp: open /tmp/_cmp_server/x: permission denied => repeat step 1
 error sending generate manifest to cmp-server: context canceled => how busy argocd-repo-server is
 application 'runners' in namespace 'web' is not permitted to use project 'runners' => argocd proj add-source-namespace runners web
@@ -421,6 +426,7 @@ Failed to compare desired state to live state: failed to calculate diff: serverS
   annotate the Application as
 namespaces "runners" not found => create that namespace again
 RunnerGroup.gitea.bpg.pw "ci" is invalid: spec.zzz => install the CRD of this version
+/groups: app path is absolute => correct spec.source.path of the Application
 groups: app path does not exist => correct spec.source.path of the Application
 failed to list refs: dial tcp: lookup git: no such host => see that argocd-repo-server reaches that host
 failed to list refs: authentication required: Unauthorized => give Argo CD access to that repository

@@ -98,7 +98,7 @@ const ARGO: readonly Row[] = [
     application: complaining('ComparisonError', 'error: GR-GITEA-01 list jobs of org acme'),
     unserved:
       'Argo CD does not sync Application argocd/runners: ComparisonError: error: GR-GITEA-01 list jobs of org acme',
-    next: 'do what it says (https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md has GR-GITEA-01), then argocd app get runners --hard-refresh',
+    next: 'see GR-GITEA-01 in https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md, then argocd app get runners --hard-refresh',
     not: 'describe applications',
   },
   {
@@ -328,7 +328,7 @@ const ARGO: readonly Row[] = [
     when: 'the plugin does not know a field that nobody knows',
     application: complaining('ComparisonError', 'error: GR-INPUT-04 ci.yaml:6:3: spec.zzz: unknown field'),
     unserved: 'spec.zzz: unknown field',
-    next: 'do what it says',
+    next: 'see GR-INPUT-04 in https',
   },
   {
     when: 'a sync waits for an object that is not healthy',
@@ -512,7 +512,7 @@ const SERVE: readonly Row[] = [
     when: 'serve may not wake Argo CD, by a code',
     groupStatus: notReady('WakeFailed', 'GR-ARGOCD-03 sync of argocd/runners: 401'),
     unserved: 'RunnerGroup runners/ci is not ready: WakeFailed: GR-ARGOCD-03 sync of argocd/runners: 401',
-    next: 'errors.md has GR-ARGOCD-03); serve tries again by itself',
+    next: 'errors.md; serve tries again by itself',
     not: 'describe runnergroup',
   },
 ];
@@ -698,7 +698,7 @@ const GROUP: readonly Row[] = [
     others: [conflicted()],
     unserved:
       'RunnerGroup runners/gpu may have its labels (gpu), and cannot be served: gpu.yaml:13:1: is no valid YAML: this is a conflict of Git: resolve it [GR-INPUT-02]',
-    next: 'mend RunnerGroup runners/gpu: do what it says (https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md has GR-INPUT-02)',
+    next: 'mend RunnerGroup runners/gpu: see GR-INPUT-02 in https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md',
   },
   {
     when: 'its label is a typing mistake, and nobody can read the labels of a broken group',
@@ -1050,7 +1050,7 @@ const START: readonly Row[] = [
       ),
     ),
     unserved: 'CrashLoopBackOff: container docker did not start: exec: "dockerd": not found: back-off 40s',
-    next: 'CrashLoopBackOff: correct command, args and mounts, or the image',
+    next: 'CrashLoopBackOff: correct command, args, runAsUser and mounts, or the image; kubectl -n runners describe pods',
   },
   {
     when: 'its kubelet has pulled too many images in this minute',

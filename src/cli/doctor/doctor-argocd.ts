@@ -244,7 +244,7 @@ export function projects(installation: Installation): Judgements {
         return why === undefined ? [] : [[each.spec.project, why] as const];
       }),
     );
-    const edit = `Add it (install/examples/project.yaml has all): kubectl -n ${argocdNamespace} edit appproject`;
+    const edit = `Add it (compare install/examples/project.yaml): kubectl -n ${argocdNamespace} edit appproject`;
     if (refusing.size > 0) return [...refusing].map(([name, why]) => bad(`project ${name}: ${why}`, `${edit} ${name}`));
     const wide = all.flatMap(({ metadata: { name }, spec }) => {
       const anyRepository = spec.sourceRepos.flatMap((each) => (each === '*' ? `source ${each}` : []));
@@ -362,6 +362,9 @@ function causeOf(text: string, above: Judged['above']): string | undefined {
   return ofCode || ofPlugin || undefined;
 }
 
+/** Annotations for which Argo CD does nothing, or takes the output of an older commit. A merge patch removes what is null. */
+const REMOVED = { [SKIP_RECONCILE]: null, 'argocd.argoproj.io/manifest-generate-paths': null };
+
 /** Returns how an Application differs from that of the manual. */
 function faultsOf(app: Application): readonly string[] {
   const { metadata, spec } = app;
@@ -375,7 +378,7 @@ function faultsOf(app: Application): readonly string[] {
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
     ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),
-    ...(metadata.annotations[SKIP_RECONCILE] === undefined ? [] : [`annotation ${SKIP_RECONCILE} must go`]),
+    ...Object.keys(REMOVED).flatMap((each) => (each in metadata.annotations ? `annotation ${each} must go` : [])),
     ...(ignoresJobs(app) ? [] : ['ignoreDifferences of Job /spec is missing']),
     ...(isCompared ? [] : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
   ];
@@ -398,8 +401,7 @@ function patchFor(app: Application) {
   const otherOptions = (app.spec.syncPolicy?.syncOptions ?? []).filter((option) => !judgedBy.has(keyOf(option)));
   const compared = comparedBy(app).filter((text) => !text.includes('ServerSideDiff='));
   return {
-    // A merge patch removes fields that are null.
-    metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), [SKIP_RECONCILE]: null } },
+    metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), ...REMOVED } },
     spec: {
       syncPolicy: {
         automated: { ...syncPolicy.automated, selfHeal: null, enabled: null },

@@ -124,7 +124,6 @@ const AppProject = z.looseObject({
     sourceNamespaces: strings,
     syncWindows: z.array(SyncWindow).default([]),
     signatureKeys: z.array(anything).default([]),
-    /** Argo CD 3.5 and newer. */
     sourceIntegrity: anything.nullish(),
     destinationServiceAccounts: z.array(Destination).default([]),
     /** Absent: all. */

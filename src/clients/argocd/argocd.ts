@@ -204,7 +204,7 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
 }
 
 const NEW_TOKEN =
-  'It is expired, revoked or of another Argo CD: make a new one with "argocd account generate-token" and put it into key argocd-token of Secret gitea-runners-serve';
+  'Make a new one with "argocd account generate-token" and put it into key argocd-token of Secret gitea-runners-serve: it is expired, revoked or of another Argo CD';
 const IN_WINDOW = 'Wait for its end, or allow manual syncs in the window ("manualSync: true")';
 const OR_NOT_THERE =
   'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces';

@@ -283,6 +283,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     '"argocd.argoproj.io/skip-reconcile":null',
   ],
   [
+    'an Application that keeps the output of an older commit',
+    put([...APPLICATION, 'metadata', 'annotations', 'argocd.argoproj.io/manifest-generate-paths'], '.'),
+    'Application runners: annotation argocd.argoproj.io/manifest-generate-paths must go',
+    '"argocd.argoproj.io/manifest-generate-paths":null',
+  ],
+  [
     'a source hydrator',
     all(
       put([...APPLICATION, 'spec', 'source'], undefined),
@@ -587,7 +593,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'a group that serve cannot serve',
     put([...GROUP, 'status', 'conditions'], [condition('False')]),
     'RunnerGroup runners/ci, as serve sees it: GiteaFailed: GR-HTTP-01 no answer',
-    'do what it says (https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md has GR-HTTP-01)',
+    'see GR-HTTP-01 in https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md',
   ],
   [
     'a group that serve cannot serve, without a code',
