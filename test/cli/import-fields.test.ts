@@ -656,7 +656,10 @@ it.each([
   ['[[provider]]\nname = "k8s"\n', "x.yaml: it is TOML, of another tool: start with 'gitea-runners init'."],
   ['# of act\nGITEA_INSTANCE_URL=https://g\nGITEA_RUNNER_NAME=a\n', 'x.yaml: it holds variables: start with'],
   ['runner:\n{% for l in labels %}\n  - "{{ l }}"\n{% endfor %}\n', 'x.yaml: it is a template of Jinja: name the file'],
-  ['gitlabUrl: https://gitlab.acme.io/\nrunnerToken: glrt-x\n', "Values of GitLab's chart: its runner does not"],
+  [
+    'gitlabUrl: https://gitlab.acme.io/\nrunnerToken: glrt-x\n',
+    "Values of GitLab's chart say nothing of Gitea: start with",
+  ],
   [
     'kind: AutoscalingRunnerSet\nmetadata: {name: a}\nspec: {githubConfigUrl: https://github.com/acme/web, maxRunners: 20, minRunners: 2, template: {spec: {containers: [{name: runner, image: ghcr.io/actions/actions-runner}]}}}\n',
     "For Gitea, start with 'gitea-runners init'. What they say is here: repo: acme/web, maxActiveRunners: 20, minIdleRunners: 2.",

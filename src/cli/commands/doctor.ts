@@ -38,8 +38,7 @@ function joined(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
   return findings.flatMap((each) => {
     const alike = findings.filter(({ is, text }) => is === 'unknown' && is === each.is && text === each.text);
     if (alike.length < 3) return [each];
-    const { fix: _fix, ...first } = each;
-    return alike[0] === each ? [{ ...first, check: alike.map(({ check }) => check).join(', ') }] : [];
+    return alike[0] === each ? [{ ...each, fix: undefined, check: alike.map(({ check }) => check).join(', ') }] : [];
   });
 }
 

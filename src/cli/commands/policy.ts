@@ -22,9 +22,7 @@ import { askerFrom, pathsFrom, policyFrom } from '../reading/command-settings.ts
 import { noGroups, readGroups } from '../reading/read-groups.ts';
 import levels from './policy-levels.json' with { type: 'json' };
 
-function policyFailure(message: string): Failure {
-  return new Failure('GR-POLICY-07', 2, message);
-}
+const policyFailure = (message: string): Failure => new Failure('GR-POLICY-07', 2, message);
 
 /** @throws Failure exit 2 without a policy, groups or cases */
 export async function policyCommand(words: readonly string[], flags: Flags, io: Io): Promise<ExitCode> {

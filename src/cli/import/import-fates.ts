@@ -3,8 +3,6 @@ import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { lostNote } from './import-template.ts';
 
-const MEANS_NOTHING = 'it means nothing here';
-
 /** Fields that need no note: other code reads them. After `~`: they mean nothing here. `PATH=VALUE`: only with this value. */
 const WITHOUT_PLACE = [
   '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
@@ -26,7 +24,7 @@ const WITHOUT_PLACE = [
   '~spec.{rollout,rolloutStrategy,scalingStrategy,pollingInterval,cooldownPeriod,initialCooldownPeriod}',
   '~spec.{successfulJobsHistoryLimit,failedJobsHistoryLimit,triggers.metricType,triggers.useCachedMetrics}',
   '~spec.triggers.metadata.{targetJobs,targetWorkflowQueueLength,matchUnlabeledJobsWithUnlabeledRunners,enableEtags}',
-].map((line) => (line.startsWith('~') ? ([line.slice(1), MEANS_NOTHING] as const) : ([line, ''] as const)));
+].map((line) => [line.replace('~', ''), line.startsWith('~') ? '~' : ''] as const);
 
 const REASONS = {
   'metadata.annotations.autoscaling.keda.sh/{paused,paused-replicas}': 'use spec.suspend',
@@ -42,7 +40,7 @@ const REASONS = {
   'spec.{updatePolicy,resourcePolicy}': 'write the requests into spec.resources',
 };
 
-/** Fates by path. Elements of lists have no number. */
+/** Fates by path: a reason, `~` or nothing. Elements of lists have no number. */
 const FATES: ReadonlyMap<string, string> = new Map(
   [...WITHOUT_PLACE, ...Object.entries(REASONS)].flatMap(([line, why]) => {
     const [, base = '', names = line] = /^(.*)\{(.*)\}$/.exec(line) ?? [];
@@ -58,10 +56,8 @@ export function asksForge(trigger: unknown): boolean {
 /** A sentence for each field that is not carried over, and one for all that mean nothing. @param owner what they are of */
 export function notCarriedOver(value: unknown, owner: string): readonly string[] {
   const lost = lostFields(value);
-  const meaningless = [...new Set(lost.flatMap(([path, , why]) => (why === MEANS_NOTHING ? path : [])))].join(', ');
-  const told = lost.flatMap(([path, each, why]) =>
-    why === MEANS_NOTHING ? [] : lostNote(`${owner} ${path}`, each, why),
-  );
+  const meaningless = [...new Set(lost.flatMap(([path, , why]) => (why === '~' ? path : [])))].join(', ');
+  const told = lost.flatMap(([path, each, why]) => (why === '~' ? [] : lostNote(`${owner} ${path}`, each, why)));
   return meaningless === '' ? told : [...told, `Of ${owner} these mean nothing here: ${meaningless}.`];
 }
 

@@ -151,8 +151,7 @@ export function strangerNote(object: unknown, otherObjects: readonly unknown[]):
   const objectName = nameOf(object);
   if ('githubConfigUrl' in object)
     return `Values of ARC say nothing of Gitea: ${INIT}. maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`;
-  if ('gitlabUrl' in object)
-    return `Values of GitLab's chart: its runner does not register at Gitea. For Gitea, ${INIT}.`;
+  if ('gitlabUrl' in object) return `Values of GitLab's chart say nothing of Gitea: ${INIT}.`;
   if (isMapping(services)) {
     const runners = Object.keys(services).filter((name) =>
       RUNNER_IMAGE.test(String(valueAt(services, [name, 'image']))),

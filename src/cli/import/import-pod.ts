@@ -177,8 +177,8 @@ function sortPod(pod: PodSpec, parts: Parts, ownVolumes: readonly string[]) {
   const used = [runner, ...(docker ? [docker] : [])];
   const all = [...pod.initContainers, ...pod.containers];
   const others = all.filter((each) => !used.includes(each) && !registers.includes(each));
-  const isEmptied = ({ volumeMounts }: OldContainer) => volumeMounts.length > 0 && !volumeMounts.some(isMounted);
-  const [emptied, whole] = [others.filter(isEmptied), others.filter((each) => !isEmptied(each))];
+  const emptied = others.filter(({ volumeMounts: all }) => all.length > 0 && !all.some(isMounted));
+  const whole = others.filter((each) => !emptied.includes(each));
   const inits = whole.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
   const leftContainers = whole.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.

@@ -88,7 +88,6 @@ export function fromRunnerFile(value: unknown) {
     capacity: runnerSettings.capacity ?? 1,
     /** File of the old runner's registration. */
     place: runnerSettings.file,
-    /** Variables of CI jobs. */
     envs: runnerSettings.envs,
     spec: filled({ activeDeadlineSeconds: seconds, runnerConfig: kept }),
     notes,

@@ -165,10 +165,9 @@ function remove(template: Mapping, path: FieldPath, message: string): readonly s
 
 /** The container with no other mount: it could not do its work. Ours have no image here, and stay. */
 function emptiedBy(template: Mapping, path: FieldPath): FieldPath | undefined {
-  const container = path.slice(0, path.indexOf('volumeMounts'));
-  const mounts = valueAt(template, [...container, 'volumeMounts']);
-  const isLast = path.at(-2) === 'volumeMounts' && Array.isArray(mounts) && mounts.length === 1;
-  return isLast && valueAt(template, [...container, 'image']) !== undefined ? container : undefined;
+  const container = path.slice(0, -2);
+  const { image, volumeMounts } = Object(valueAt(template, container));
+  return path.at(-2) === 'volumeMounts' && image !== undefined && volumeMounts.length === 1 ? container : undefined;
 }
 
 /** Removes a field, and then everything that is empty: a list or mapping, or a container with nothing but a name. */

@@ -67,12 +67,11 @@ export async function answersOf(
   const registration = await choose('registration', valid('registration'));
   const git = await need('git', QUESTIONS.git, valid('git'));
   const ofScope = scopeRule(scope) ?? (missing.includes('--owner') ? undefined : ownerProblem(scope, owner));
-  if (missing.length > 0 || ofScope !== undefined) {
-    const given = { group, cap: toCap(cap), mode, registration, ...(gitea && { gitea }), ...(git && { git }) };
-    const absent = missing.length > 0 ? [`${missing.join(', ')} must be given, or answered on a terminal`] : [];
-    const code = missing.length > 0 ? 'GR-INIT-01' : 'GR-INIT-02';
-    throw initFailure(code, [...absent, ...[ofScope ?? []].flat(), ...check(given)]);
-  }
+  const absent = missing.length > 0 ? `${missing.join(', ')} must be given, or answered on a terminal` : [];
+  const faults = [absent, ofScope ?? []].flat();
+  const given = { group, cap: toCap(cap), mode, registration, ...(gitea && { gitea }), ...(git && { git }) };
+  if (faults.length > 0)
+    throw initFailure(missing.length > 0 ? 'GR-INIT-01' : 'GR-INIT-02', [...faults, ...check(given)]);
   return {
     group,
     gitea,

@@ -83,16 +83,16 @@ function wordsOfSocket(
   { host, proxy, urlIs = 'the URL' }: Route,
 ): readonly [code: string, ...Words] {
   const peer = proxy === undefined ? host : `the proxy ${proxy}`;
-  if (UNKNOWN_NAME.has(causeCode)) {
-    const remedy = `Check ${urlIs}, and the DNS of where this runs`;
-    return ['GR-HTTP-02', `the name of ${peer} cannot be resolved`, remedy];
-  }
+  if (UNKNOWN_NAME.has(causeCode))
+    return ['GR-HTTP-02', `the name of ${peer} cannot be resolved`, `Check ${urlIs}, and the DNS of where this runs`];
   if (causeCode === 'ECONNREFUSED')
     return ['GR-HTTP-01', `${peer} refused the connection`, `Check ${urlIs} and that the server is up`];
-  if (UNREACHABLE.has(causeCode)) {
-    const remedy = `Check ${urlIs}, network policies and whether a proxy is needed`;
-    return ['GR-HTTP-03', `${peer} cannot be reached`, remedy];
-  }
+  if (UNREACHABLE.has(causeCode))
+    return [
+      'GR-HTTP-03',
+      `${peer} cannot be reached`,
+      `Check ${urlIs}, network policies and whether a proxy is needed`,
+    ];
   if (CLOSED.has(causeCode)) {
     const received = 'the connection was closed before the answer was complete';
     const orTls = protocol === 'http:' ? '. If the port speaks https, write https' : '';
