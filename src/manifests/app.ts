@@ -156,7 +156,7 @@ function withPreStop(container: Container): Container {
   return sortedByKey<unknown>({ ...container, lifecycle }) as unknown as Container;
 }
 
-/** Renders unchanged: cdk8s would drop nulls, sort keys and walk the template once per runner. Ignores patches. */
+/** An object that is rendered unchanged: cdk8s would drop nulls, sort keys and walk the template once per runner. Patches have no effect. */
 class Manifest extends ApiObject {
   readonly #manifest: ObjectManifest;
 

@@ -223,10 +223,7 @@ export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<JobGroup, 
   return gracefulStopSeconds + STOP_MARGIN_SECONDS;
 }
 
-/**
- * Seconds that a stopped runner waits for its job: longer than its pod lives. So the kubelet ends a job that takes too
- * long. A runner would report the job that it cut as a success (docs/adr/0047).
- */
+/** Seconds that a stopped runner waits for its job: longer than its pod lives, because it would report a job that it cut as a success (docs/adr/0047). */
 export function shutdownSeconds(group: Pick<JobGroup, 'gracefulStopSeconds'>): number {
   return terminationGraceSeconds(group) + 60;
 }

@@ -60,10 +60,7 @@ export interface LookOptions {
   readonly looks?: string | undefined;
   /** Needed when a group has a podTemplate or a securityProfile. */
   readonly pods?: Pods | undefined;
-  /**
-   * Broken groups so far. If the Jobs in the cluster are listed, each further trouble affects its group only, while
-   * there is another group to plan (docs/adr/0036). Absent: each trouble is a Failure.
-   */
+  /** Broken groups so far. If the Jobs are listed, further trouble affects its group only (docs/adr/0036). Absent: any trouble is a Failure. */
   readonly isolate?: readonly BrokenGroup[];
   /** Problems of files that hide groups: living objects in no other file may be theirs. Only with `isolate`. */
   readonly hidden?: readonly Problem[];
@@ -112,8 +109,7 @@ export async function lookAndPlan(
   const looking = Promise.all([see(), listing]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);
-  // Work that can be done while the answers are on their way, after the requests have left. Its modules are loaded here
-  // for that reason.
+  // This work and the loading of its modules are done while the answers are on their way.
   await new Promise(setImmediate);
   prepareToRead();
   const { planSeen } = await import('./plan-seen.ts');
@@ -124,8 +120,7 @@ export async function lookAndPlan(
   const broken = [...living, ...(faulty ?? [])];
   const inTrouble = [...new Set([...isolated, ...broken])];
   const planOf = async ({ jobsThen, looks }: SomeKept, before: Listed) => {
-    // A runner needs half a second from its Job to its row. With an older list of Jobs, the Job of a listed runner
-    // could seem to be gone.
+    // A runner needs half a second from its Job to its row, so with an older list its Job could seem to be gone.
     const isStale = systemClock.steadyMs() - before.steadyMs > FRESH_MS;
     const listed = isStale ? await list() : before;
     const { origin, atMs: listedAtMs, pods } = listed;

@@ -1,8 +1,4 @@
-/**
- * Makes a plan from everything that was seen: `generate`, `serve`, `explain` and the page share it (docs/adr/0090).
- * They only gather. This file decides who is in trouble, who is suspended, which clock holds, and how many idle runners
- * are wanted. Pure.
- */
+/** Makes a plan from all that `generate`, `serve`, `explain` and the page have seen (docs/adr/0090): who is in trouble or suspended, which clock holds, how many idle runners are wanted. Pure. */
 import type { ClockBounds } from '../clients/http/server-clocks.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Plan } from '../planner/decisions.ts';

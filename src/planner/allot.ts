@@ -75,7 +75,7 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): Slots {
   if (late.length === 0) return { ...allotted, overdue: new Set() };
   const short = groupsThatHoldBack(allotted, facts);
   const inTheWay = late.filter((runner) => {
-    // A job that has come since the pod was asked for does not wait for the tries before.
+    // For a job that became ready after the pod was requested, the plain deadline counts, not the longer one of later tries.
     const newestMs = short.get(runner.group);
     return newestMs !== undefined && (newestMs > (runner.live?.createdAtMs ?? 0) || isLate(runner, facts));
   });
@@ -224,10 +224,7 @@ export function ownRunner(
   );
 }
 
-/**
- * True if the fault lies with the node, so another runner may start elsewhere. Only the elapsed time says that such a
- * pod is stuck: it may be pulling a large image. So this waits for twice the time.
- */
+/** True if the node is at fault, so that another runner may start elsewhere. A large image looks the same, so this waits for twice the time. */
 function isNodesFault(runner: Runner, facts: Facts): boolean {
   const { trouble, stillSinceMs } = runner.live ?? {};
   return trouble?.ofNode === true || (stillSinceMs !== undefined && isLate(runner, facts, 2));

@@ -33,10 +33,7 @@ export interface Allocation extends Slots {
   readonly elsewhere: ReadonlyMap<ListedJob, string>;
 }
 
-/**
- * Assigns runners to the ready jobs. A job whose runner another Application has leaves its slot to the next job. The
- * slots are given again until no further job has a runner elsewhere.
- */
+/** Assigns runners to the ready jobs. Slots of jobs that runners of other Applications serve are given to the next jobs. */
 export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Allocation {
   const findElsewhere = elsewhereFinder(evidence, facts);
   const runnerElsewhere = new Map<ListedJob, string>();

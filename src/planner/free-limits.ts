@@ -9,10 +9,7 @@ import { FurtherRunners, limitsJobs, type OpenLimit, type OpenLimits, weightOf }
 import type { Owners } from './owners.ts';
 import type { ReadyJob } from './queue.ts';
 
-/**
- * A set of free runners among which Gitea may choose: all of one cap, or the bound runners of one repository. All sizes
- * of a group have one cap.
- */
+/** A set of free runners among which Gitea may choose: all of one cap (that of a group with its sizes), or the bound ones of one repository. */
 type Pool = object;
 
 /** A group that covers ready jobs of one repository and branch. */

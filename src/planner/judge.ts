@@ -122,9 +122,8 @@ function stateOf(traces: RunnerTraces, hold: Hold | undefined, context: Context)
 }
 
 /**
- * True for a runner that is at work, though no list has its CI job. Gitea shows one idle that has reported nothing for 10 s. But only runners
- * at work are pinned, and the row of an ephemeral one goes with its job. After a completed job the row is a second runner's, whose Job was
- * re-created with the pin of the first.
+ * True for a runner at work whose CI job no list has. Gitea shows it idle when it has reported nothing for 10 s. Then its pin tells, because
+ * only runners at work are pinned. After a completed job the row is that of a second runner: the first one's row went with its job.
  */
 function isAtUnlistedJob(traces: RunnerTraces, hold: Hold | undefined): boolean {
   const { row, live, completed } = traces;
@@ -139,19 +138,13 @@ function stateAtUnlistedJob({ name, group, live }: RunnerTraces, { cluster }: Co
   return mayBeOurs ? 'finishing' : 'foreign';
 }
 
-/**
- * True for a bound runner whose row is missing. The list of an owner lacks the runners of his repositories, and only a
- * few of these lists are read (docs/adr/0084). So the missing row proves nothing.
- */
+/** True for a bound runner whose row is missing. That proves nothing: only a few lists of repositories are read (docs/adr/0084). */
 function isUnlisted({ row, live, group }: RunnerTraces): boolean {
   const isBound = live ? live.boundTo !== undefined : group.isBound === true;
   return row === undefined && isBound && group.scope === 'owner';
 }
 
-/**
- * Returns the current name of the repository that the runner is bound to. The runner's own job tells a new name of the
- * repository. Else only a new name of the owner is known.
- */
+/** Returns the current name of a bound runner's repository, by the job that it runs. Without one, only a new name of the owner is known. */
 function boundTo({ group, live, madeFor }: RunnerTraces, { findJob, look }: Context): string | undefined {
   if (live?.boundTo === undefined) return undefined;
   const repository = 'id' in madeFor ? findJob(group.origin, madeFor.id)?.job.repository : undefined;
@@ -175,10 +168,7 @@ function podsOf({ name, group, live }: RunnerTraces, { cluster }: Context): numb
 /** How long a job waits before Gitea gives up on it (`ABANDONED_JOB_TIMEOUT`), ms. An older one has begun. */
 const ABANDONED_MS = 24 * 3_600_000;
 
-/**
- * True when Gitea shows a CI job in progress for longer than a runner lives, and Kubernetes shows no Job that may still work on it. Gitea
- * may leave a job so for ever (docs/adr/0078).
- */
+/** True when Gitea shows a CI job in progress for longer than a runner lives, and no Job may still work on it (docs/adr/0078). */
 export function isOutlived(
   { group, live }: Pick<Runner, 'group' | 'live'>,
   job: Job | undefined,
@@ -261,10 +251,7 @@ function isOfOldPool(traces: RunnerTraces, context: Context): boolean {
   return poolIndexOf(traces.madeFor) !== undefined && !isOfThisTemplate(traces, context);
 }
 
-/**
- * True when the pod of a runner at work has ended and Gitea does not know. Either its Job has ended. Or its Job is unseen, and Gitea was
- * there and has heard nothing from the runner.
- */
+/** True when a runner at work has ended and Gitea does not know: its Job has ended, or is unseen and Gitea, though up, has heard nothing. */
 function isLost(traces: RunnerTraces, running: Job, { nowMs, giteaWasUp }: Context): boolean {
   const { live, row } = traces;
   if (hasEnded(live?.state)) return !hasEndedAnother(traces);
@@ -297,10 +284,7 @@ function isRecreated({ live }: RunnerTraces, job: Job | undefined, { cluster }: 
   return (job?.startedAtMs ?? cluster.listedAtMs) + CLOCKS_APART_MS < cluster.listedAtMs;
 }
 
-/**
- * True if the ended Job is that of a second runner of this name: a CI job that began later has ended, too. The Job was
- * re-created while the first runner worked, so the first one still works.
- */
+/** True if the ended Job is that of a second runner of this name, made while the first one worked: a CI job that began later has ended, too. */
 function hasEndedAnother({ running, completed }: RunnerTraces): boolean {
   return (completed?.startedAtMs ?? 0) > (running?.startedAtMs ?? 0);
 }

@@ -175,11 +175,7 @@ export class FurtherRunners {
   }
 }
 
-/**
- * Returns how many of these slots other Applications leave. Each Application sees all these runners. The oldest free
- * ones stay, as many as fit, and each Application drops those of its own that do not fit. A new runner needs a slot
- * that no runner has.
- */
+/** Returns how many of these slots other Applications leave. The oldest free runners stay, as many as fit. A new one needs a slot that none has. */
 function leftForOurs(slots: number, sharers: readonly Sharer[]): number {
   const byAge = [...sharers].sort(
     (a, b) =>
@@ -294,8 +290,7 @@ function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean 
   const covers = group.covers ?? WHOLE_GITEA;
   const now = evidence.looks.get(group.look)?.renamedTo ?? covers;
   const [owner, ownerNow] = [covers, now].map(ownerOf);
-  // A Job of an older version does not tell its scope. A spec may still have the name from before a rename, while the
-  // CI job has the current name.
+  // A Job of an older version does not tell its scope. After a rename the spec may have the old name, and the CI job the new one.
   const ofJob = ownerOf(repository ?? '');
   const livingOwner = scope === undefined ? ofJob : ownerOf(scope);
   const isOfOwner = livingOwner === owner || livingOwner === ownerNow || (scope !== WHOLE_GITEA && ofJob === ownerNow);

@@ -20,10 +20,7 @@ const PREFIX_LIMIT = 31;
 /** Prefix, id, attempt, hash of the group, and the runner's own digits. Named groups would make an object for each match, which takes longer than the match. */
 const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,4})-([0-9a-f]{4})([0-9a-f]{4})$/;
 
-/**
- * An idle runner is exchanged at this age, ms: 7 days. Its Job may live for this time longer than that of other runners
- * (`activeDeadlineSeconds`). So the CI job that it takes last has all its time.
- */
+/** Age at which an idle runner is exchanged, 7 days in ms. Its Job may live so much longer than others, so that its last CI job has all its time. */
 export const POOL_LIFE_MS = 7 * 86_400_000;
 
 /** One stay of a job in the queue: its id and attempt. */

@@ -95,10 +95,7 @@ export function byOwnership(a: Group, b: Group): number {
   );
 }
 
-/**
- * Counts for each group how many of the job's labels it has. Authors of workflows choose these labels, up to 200 for
- * each of 20,000 jobs. So each label is looked up once, and not once per group.
- */
+/** Counts how many of the job's labels each group has. It looks up each label once: authors choose up to 200 for each of 20,000 jobs. */
 function findOwners(labels: readonly string[], { byLabel, groups }: ReturnType<typeof toCandidates>): Owners {
   // Gitea gives a job without labels to any runner. But on 1.27 it may be the caller of a reusable workflow, which no runner ever gets.
   const accepting = labels.length > 0 ? groups : groups.filter((group) => group.acceptUnlabelledJobs);

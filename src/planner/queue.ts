@@ -61,10 +61,7 @@ export function isStalled({ listed, ownRunners }: ReadyJob, groups: ReadonlySet<
   });
 }
 
-/**
- * Jobs for which a runner is known to have been asked come first, then those that have been ready longest, then the oldest. In groups with fairness
- * `per-repository` the repositories take turns.
- */
+/** Jobs for which a runner was asked come first, then those ready longest, then the oldest. With `per-repository`, repositories take turns. */
 export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
   const queued = facts.jobs.filter(({ job }) => job.status === 'queued').map((listed) => toReadyJob(listed, facts));
   // `facts.jobs` come oldest first, and those that are equal here stay so.

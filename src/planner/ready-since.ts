@@ -40,10 +40,7 @@ export function readySinceFinder(
   });
 }
 
-/**
- * A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`). The legs of one
- * matrix do not need each other.
- */
+/** A workflow file names a job before those that need it, and Gitea numbers jobs in that order. Legs of one matrix do not need each other. */
 export function mayFollow({ job }: ListedJob, earlier: Job): boolean {
   return earlier.id < job.id && baseName(earlier) !== baseName(job);
 }

@@ -87,10 +87,7 @@ export function gatherTraces(
   return byGroup;
 }
 
-/**
- * Finds the size of a runner. The name does not tell it: the Job does, or else the labels of the registration. A runner
- * of a removed size belongs to the RunnerGroup without a size.
- */
+/** Finds the size of a runner by its Job, or else by the labels of its registration. One of a removed size is of the group without a size. */
 function sizeFinder(
   groups: readonly Group[],
   evidence: Evidence,

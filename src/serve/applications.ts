@@ -235,8 +235,7 @@ export class Applications {
   }
 
   #answered(key: string, app: Managed, state: AppState): void {
-    // This state of a Job is older than the operation or refresh under way. Another wake would make a slow Argo CD
-    // slower.
+    // While an operation or refresh is under way, this state is old. Another wake would make a slow Argo CD slower.
     const misses = note(app, state) && !state.isOperating && !state.refreshPending;
     const [first] = state.errors.filter(({ stops }) => stops);
     if (first) this.#hears(key, app, { is: 'unwell', outcome: { is: 'error', message: first.message } });

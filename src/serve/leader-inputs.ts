@@ -30,6 +30,7 @@ interface InputsOptions
   readonly onLooked: () => void;
 }
 
+/** Starts the looks at Gitea, and makes the input of each reconcile. */
 export function openInputs(options: InputsOptions) {
   const { apps, book, client, clock, clocks, cluster, controlPlaneNamespace, instance, tell } = options;
   const unregistered: TaskContext['unregistered'] = new Map();

@@ -55,6 +55,7 @@ const ALL = 'all Applications';
 
 export type Leader = ReturnType<typeof startLeader>;
 
+/** Starts the work of a leader. It ends with the signal of `run`. */
 export function startLeader(options: LeaderOptions) {
   const { clock } = options;
   const queue = new WorkQueue(clock);

@@ -39,8 +39,7 @@ export function cut(text: string, most: number): string {
 
 /** Makes one printable line. A long string is cut in the middle: the words around a cause come before it. */
 export function oneLine(text: string, most: number): string {
-  // Cut before escaping, so that an endless string costs nothing; and after it, so that escapes do not make it long
-  // again.
+  // It is cut before escaping, so that an endless string costs nothing, and again after it, because escapes are long.
   return cutMiddle(printable(cutMiddle(text.trim().replace(/\s+/g, ' '), most)), most);
 }
 

@@ -1,7 +1,4 @@
-/**
- * The requests at one moment of the past: unseen runners, and jobs that wait in line for a slot. The functions are the
- * moves of the replay. They change this state, which lives for one replay only.
- */
+/** The requests at one moment of the replayed past: unseen runners, and jobs in line for a slot. The functions are the moves, and change this state. */
 import type { Group, ListedJob } from '../evidence.ts';
 import { patienceMs } from './patience.ts';
 
@@ -80,7 +77,7 @@ export function openGroup(group: Group): PastGroup {
   };
 }
 
-/** Asks the first owner with a free slot for a runner. When none has one, the job waits in line, or another job that loses its slot to it. */
+/** Requests a runner of the first owner with a free slot. Without one the job waits in line, or takes the slot of another job, which then requests or waits. */
 export function askOrWait(job: PastJob, atMs: number): void {
   for (let next: PastJob | undefined = job; next; ) next = askOnce(next, atMs);
 }

@@ -60,6 +60,7 @@ export const MOST_ENDS = 1_000;
 
 export type LiveCluster = ReturnType<typeof openLiveCluster>;
 
+/** Opens the copies of the cluster. They fill once `run` is called. */
 export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
   const { images, policyFile } = options;
   const liveGroups = new CachedByKey<LiveGroup>();

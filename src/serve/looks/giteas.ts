@@ -45,6 +45,7 @@ export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefi
 
 export type Giteas = ReturnType<typeof openGiteas>;
 
+/** Opens the client for all Giteas, with a request budget for each. */
 export function openGiteas(options: GiteasOptions) {
   const { timeoutMs: deadlineMs, clock, tell, ...requestOptions } = options;
   const { close: closeVisits, spend, visit, ...visits } = openVisits(options);
@@ -117,10 +118,7 @@ function openVisits({ clock, giteaRequests, pollMs, queue: workQueue, tell }: Gi
   };
 
   return {
-    /**
-     * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
-     * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
-     */
+    /** Runs `work`, whose requests use this queue, when the budget allows it. Visits of one queue must not overlap, but for `BACKGROUND`. Rejects once closed. */
     visit: async <T>(place: GiteaPlace, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
       const origin = originOf(place);
       const budget = budgetOf(origin);

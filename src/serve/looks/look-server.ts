@@ -84,6 +84,7 @@ async function sendLook(look: ServedLook, secret: Buffer, nonce: string, respons
 
 export type LookServer = ReturnType<typeof openLookServer>;
 
+/** Keeps looks of the leader for some seconds, and gives them to `generate`. */
 export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 'tell'>) {
   const places = new Map<string, Place>();
   const byId = new Map<string, string>();

@@ -42,6 +42,7 @@ interface Post {
   observation: Observation | undefined;
 }
 
+/** Looks at each watched target when its poll interval ends, and sooner after `nudge` and `demand`. */
 export function startPoller(options: PollerOptions) {
   const { clock, looks: lookServer, onLook, pollMs, random, timeoutMs } = options;
   const giteas = openGiteas(options);

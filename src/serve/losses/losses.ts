@@ -71,8 +71,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const living = new Set(input.runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
-  // Most of these runners were idle, so no look is requested for them. Gitea takes minutes to fail a CI job: the next
-  // look is early enough.
+  // Most of these runners were idle, and Gitea takes minutes to fail a CI job. So no look is requested for them.
   const { alive, gone } = followJobs(before.alive, input);
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 
@@ -142,8 +141,7 @@ function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet
     suspects.set(name, isKnown ? earlier : newSuspect(name, reason, input));
   };
   for (const { job, loss } of input.runners) if (loss !== undefined) suspect(job.name, loss);
-  // Argo CD may remove the Job before a look has decided. If it has re-created the Job, the CI job may be that of the
-  // second runner.
+  // Argo CD may remove the Job before a look has decided. Once it is re-created, the CI job may be that of the new runner.
   for (const [name, { isChecked, reason }] of before.suspects)
     if (!isChecked && !suspects.has(name) && !living.has(name)) suspect(name, reason);
   return suspects;

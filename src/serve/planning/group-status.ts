@@ -44,10 +44,7 @@ export interface GroupFacts {
   readonly unregistered?: Unregistered;
 }
 
-/**
- * Failed registrations. `failures` by level, as `scopeWord` writes it. `levels`: the number of levels at which the
- * group's runners are registered. A failure stops the Jobs of its own level only.
- */
+/** Failed registrations by level (`scopeWord`), each of which stops the Jobs of its level only. `levels`: how many levels the group's runners have. */
 export type Unregistered = Readonly<{ failures: ReadonlyMap<string, Failure>; levels: number }>;
 
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;

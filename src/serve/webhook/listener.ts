@@ -10,10 +10,7 @@ import { parseUrl } from '../../shared/url.ts';
 import { answer, plain } from '../http/http-server.ts';
 import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
-/**
- * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a
- * rejection, becomes 503; then the delivery may come again.
- */
+/** Takes an accepted delivery, and answers 202 or what the leader answered. Any status but 2xx and 4xx, and a rejection, becomes 503: it may come again. */
 export type TakeDelivery = (event: WebhookEvent, delivery: Delivery) => Promise<number>;
 
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */

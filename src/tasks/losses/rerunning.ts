@@ -237,10 +237,7 @@ export function decideRerun(
   return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };
 }
 
-/**
- * True for the row of the lost attempt. After Gitea's nightly clean-up the row has no name of a runner any more. Then
- * only this process' own word counts: others may write a status.
- */
+/** True for the row of the lost attempt. Once Gitea has removed the name of its runner, only this process' own word counts: others may write a status. */
 function isOf({ runner, jobId, attempt }: LostJob, job: JobOfRun, lostSince: GroupAtLoss['lostSince']): boolean {
   if (job.runner !== undefined) return job.runner === runner;
   return lostSince.has(jobId) && job.id === jobId && job.attempt === attempt;

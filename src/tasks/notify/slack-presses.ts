@@ -1,7 +1,4 @@
-/**
- * Receives presses of the button "Keep 1 h longer" from Slack. Each member of the channel may press it.
- * Sources: Slack, "Verifying requests from Slack" and "Using Socket Mode".
- */
+/** Receives presses of the button "Keep 1 h longer" from Slack ("Verifying requests from Slack", "Using Socket Mode"). Each member of the channel may press it. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';

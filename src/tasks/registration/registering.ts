@@ -46,6 +46,14 @@ type Ahead = Readonly<{ wish: Wish; file?: string; untilMs: number }>;
 
 type Refused = Readonly<{ failure: Failure; times: number; untilMs: number }>;
 
+/** Notes why the Jobs of a group wait at the level of this wish. */
+function noteFailure(wish: Wish, failure: Failure, wishes: Wishes, unregistered: TaskContext['unregistered']): void {
+  const group = groupOf(wish);
+  const levels = new Set([...wishes.values()].flatMap((each) => (groupOf(each) === group ? each.at : [])));
+  const failures = new Map(unregistered.get(group)?.failures).set(wish.at, failure);
+  unregistered.set(group, { failures, levels: levels.size });
+}
+
 /** Forgets failures at levels where no Job waits. @param levels where Jobs wait, each with its group @returns whether it forgot any */
 function forgetAllBut(levels: ReadonlySet<string>, unregistered: TaskContext['unregistered']): boolean {
   const before = [...unregistered];
@@ -237,13 +245,10 @@ export function registerRunners(timeoutMs: number): StartTask {
       onFailure: (key, failure) => {
         const wish = wishes.get(key);
         if (!wish) return;
-        const { at, is, object, runner } = wish;
+        const { is, object, runner } = wish;
         tell({ is: 'runner-registration', object, runner, result: 'failed', failure });
         if (is !== 'starting') return;
-        const group = groupOf(wish);
-        const levels = new Set([...wishes.values()].flatMap((each) => (groupOf(each) === group ? each.at : [])));
-        const failures = new Map(unregistered.get(group)?.failures).set(at, failure);
-        unregistered.set(group, { failures, levels: levels.size });
+        noteFailure(wish, failure, wishes, unregistered);
         changed();
       },
       run: follow,
