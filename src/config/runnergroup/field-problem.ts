@@ -257,7 +257,7 @@ function wrongType(path: Path, expected: string, around: Surroundings): string {
   const writtenText = isShown(path) ? around.writtenAt(path) : undefined;
   const [inQuotes] = schemaAt(around.schema, path)?.safeParse(String(value)).error?.issues ?? [];
   if (expected === 'a string' && typeof value === 'number' && inQuotes)
-    return `${inQuotes.message}, not ${describe(path, value)}${inSeconds(path, around)}`;
+    return `${inQuotes.message}, not ${describe(path, value)}${formInstead(path, around)}`;
   if (
     expected === 'a string' &&
     writtenText !== undefined &&
@@ -302,12 +302,6 @@ function ofOtherPlace(path: Path, value: unknown, { schema }: Surroundings): str
   return undefined;
 }
 
-/** Returns the advice for a duration without a unit. */
-function inSeconds(path: Path, around: Surroundings): string {
-  const text = `${valueAt(around.value, path)}s`;
-  return /^\d+s$/.test(text) && schemaAt(around.schema, path)?.safeParse(text).success ? `; write "${text}"` : '';
-}
-
 /** Returns the right spelling of a string that means the right value. */
 function asWanted(path: Path, expected: string, value: unknown): string {
   const [only, another] = Array.isArray(value) ? (value as readonly unknown[]) : [];
@@ -348,14 +342,15 @@ const FORMS: readonly (readonly [places: RegExp, form: RegExp, meant: string])[]
   [/\.(?:secrets|queues|projects|serviceAccounts)\.\d+$|\.secret$/, /^.+[/:](?=[a-z0-9.*-]+$)/, ''],
   [/\.podTemplateFields\.\d+$/, /^\.?(?:podTemplate\.)?(?:spec\.)?(?=\w)/, 'spec.'],
   [/^spec\.exceptions\.\d+\.groups\./, /^(?=[a-z0-9.*-]+$)/, '*/'],
+  [/^spec\.runnerConfig\./, /^(\d+)$/, '$1s'],
   [/\.until$/, /^(\d\d)\.(\d\d)\.(\d{4})$/, '$3-$2-$1'],
 ];
 
 /** Returns the likely meaning of a string of another form, if there is one. It repeats nothing that may hold a password. */
 function formInstead(path: Path, around: Surroundings): string {
-  const value = valueAt(around.value, path);
-  const pathName = path.join('.');
-  if (typeof value !== 'string') return '';
+  const written = valueAt(around.value, path);
+  const [value, pathName] = [String(written), path.join('.')];
+  if (typeof written !== 'string' && typeof written !== 'number') return '';
   const isGood = (text: string) => schemaAt(around.schema, path)?.safeParse(text).success === true;
   if (/^ | $/.test(value) && isGood(value.trim())) return '; remove the spaces around it';
   const [, form, meant] = FORMS.find(([places, each]) => places.test(pathName) && each.test(value)) ?? [];
@@ -365,7 +360,7 @@ function formInstead(path: Path, around: Surroundings): string {
     return '. If " - " begins an item of its own, align its dash with the others';
   if (GITEA.test(pathName) && value.includes('@')) return '. If a password of it is real, revoke it';
   if (/\.(?:requests|limits)\.[^.]+$/.test(pathName)) return asWanted(path, 'a quantity', value);
-  return nameInstead(path, around) || inSeconds(path, around);
+  return nameInstead(path, around);
 }
 
 /** An owner, perhaps with a repository, in the notation of a browser, of git, of a mention or of a policy. */
