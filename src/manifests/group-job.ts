@@ -1,7 +1,4 @@
-/**
- * Makes the Job of a RunnerGroup, as one literal of Kubernetes' own types. The `Job` of cdk8s-plus always sets fields
- * that ours lacks, and has neither sidecars nor `podReplacementPolicy` (docs/adr/0066).
- */
+/** Makes the Job of a RunnerGroup of Kubernetes' own types. cdk8s-plus' `Job` has no sidecars and fields that ours lacks (docs/adr/0066). */
 import { k8s } from 'cdk8s-plus-28';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
 import { CREDENTIALS_KEY, groupLabels, REGISTER, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';

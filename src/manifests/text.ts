@@ -1,7 +1,4 @@
-/**
- * The fast writer of `generate`: it writes a group's Job once, with marks where runners differ, and replaces the marks
- * for each runner, in 3 µs instead of 400. `cdk8s synth` writes the same bytes (same-bytes.property.test.ts).
- */
+/** The fast writer of `generate`: a group's Job with marks, which each runner replaces: 3 µs, not 400. Same bytes as `cdk8s synth` (same-bytes.property.test.ts). */
 import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
 import type { RunnerGroupChart } from './app.ts';

@@ -47,10 +47,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   return { pod: group.podTemplate === undefined ? ours : (pod as unknown as PodTemplate) };
 }
 
-/**
- * Returns the level that the pod must meet. Without a profile: the strictest level that the containerMode allows. Where
- * docker needs a privileged container, that is `baseline` except for the rules that our own pod breaks.
- */
+/** Returns the level that the pod must meet: the profile, or the strictest level of the containerMode (`baseline`, but for rules that our own pod breaks). */
 function levelOf({ securityProfile, containerMode }: RunnerGroup): SecurityLevel {
   return securityProfile ?? (containerMode === 'host' ? 'restricted' : 'baseline');
 }

@@ -11,9 +11,9 @@ import { requestOptions, type Settings } from './settings.ts';
 import { refuseAll } from './troubles.ts';
 
 /**
- * Returns these groups. In the namespace of a good group: all of them. Elsewhere: those whose object belongs to this
- * Application, because objects of others must not be touched. If files hide groups: also objects of the Application
- * that no file names.
+ * Returns the groups in trouble whose objects must stay: all in the namespace of a good group, and elsewhere those whose
+ * object belongs to this Application, because objects of others must not be touched. If files hide groups (`hidden`),
+ * objects of the Application that no file names stay, too.
  * @throws Failure if an object's owner is not known
  */
 export async function livingGroups(

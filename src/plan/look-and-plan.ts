@@ -226,10 +226,7 @@ function notSeen(error: unknown, settings: Settings): readonly [] {
   return [];
 }
 
-/**
- * Returns the Jobs of the second list. A Job that has ended since the first list counts as running: Gitea's answers may
- * be older than its end. Otherwise its CI job would seem to wait and would get a second runner.
- */
+/** Returns the Jobs of the second list. One that has ended since the first counts as running: its CI job could seem to wait, and get a second runner. */
 function endedMeanwhile(before: readonly LiveJob[], now: readonly LiveJob[]): readonly LiveJob[] {
   if (now === before) return now;
   const earlier = new Map(before.map((job) => [keyText(job), job]));

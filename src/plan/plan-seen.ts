@@ -53,10 +53,7 @@ export interface PlanInput {
 }
 
 /** Sources of a plan. */
-export interface PlanSource extends Pick<PlanInput, 'suspended'> {
-  readonly groups: readonly Group[];
-  readonly evidence: Evidence;
-}
+export type PlanSource = Pick<PlanInput, 'suspended'> & Readonly<{ groups: readonly Group[]; evidence: Evidence }>;
 
 /** The plan, or why there is none. */
 export type Planning =

@@ -122,10 +122,7 @@ function requestIn(group: Group, { request }: ReadyJob): PastRequest | undefined
 /** Turns that a job may lose, before they begin again. With the names that are used up they stay below `ORDINALS_SEARCHED`. */
 const TURNS = 24;
 
-/**
- * Counts the runners that should have come. With shards: one for each spawn timeout in which no Job of the job was seen.
- * The shard may be broken, and the next name may fall to another one (`shards.ts`).
- */
+/** Counts the runners that should have come. With shards: spawn timeouts without a Job, because a shard may be broken and the next name fall to another. */
 function missedBy(listed: ListedJob, group: Group, facts: Facts, shards: number | undefined): number {
   if (shards === undefined) return facts.past?.missed(listed, group) ?? 0;
   const liveRunners = facts.madeFor(listed.origin, listed.job).filter(({ live }) => live);

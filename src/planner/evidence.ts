@@ -333,10 +333,7 @@ export interface ListedJob {
 /** Order of a job's states. Two looks are never taken at the same instant: the later state is the true one. */
 const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
 
-/**
- * Returns each look of these groups once, with one of the groups that read it.
- * @throws Error when a look is missing: a plan without it would drop the runners of its groups
- */
+/** Returns each look of these groups once, with one group that read it. @throws Error when one is missing: its runners would be dropped */
 export function looksOf(groups: readonly Group[], evidence: Evidence): readonly (readonly [Group, Look])[] {
   const firstOf = new Map<string, readonly [Group, Look]>();
   for (const group of groups) {
@@ -347,10 +344,7 @@ export function looksOf(groups: readonly Group[], evidence: Evidence): readonly 
   return [...firstOf.values()];
 }
 
-/**
- * Joins all looks. When two looks disagree about a job, the higher attempt wins, then the later state. A job that any look shows in
- * progress stays in progress, because dropping its runner kills it.
- */
+/** Joins all looks. Of two states of a job that of the higher attempt counts, then the later one: a job in progress must keep its runner. */
 export function joinLooks(groups: readonly Group[], evidence: Evidence) {
   const jobsById = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
   for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {

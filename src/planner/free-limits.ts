@@ -88,10 +88,7 @@ function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: Poo
   return living;
 }
 
-/**
- * Evaluates jobs of one repository and branch once, with their number: 50 groups may cover 10,000 jobs.
- * @param strictOf the limits that can stop a free runner of the group
- */
+/** Evaluates jobs of one repository and branch once, with their number. @param strictOf the limits that can stop a free runner of the group */
 function coveringGroups(
   queue: readonly ReadyJob[],
   { ownersOf }: Facts,

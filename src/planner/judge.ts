@@ -206,10 +206,7 @@ function rowsAreKnown(traces: RunnerTraces, { look }: Context): boolean {
   return look?.rowsWereRead === true && !isUnlisted(traces);
 }
 
-/**
- * Returns how many runners of one name work, at least 1. A Job that was re-created while its first runner works has a
- * second runner with a row and a pod of its own. Without them, the second CI job is a stranger's.
- */
+/** Returns how many runners of one name work, at least 1. A second one, whose Job was re-created, has a row and a pod of its own. */
 function runnersAtWork(traces: RunnerTraces, context: Context): number {
   const { runs, rowIds } = traces;
   const most = [rowsAreKnown(traces, context) ? rowIds.size : runs, podsOf(traces, context) ?? runs];

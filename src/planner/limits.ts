@@ -126,10 +126,7 @@ export function openLimits({ slots, shared, most, groupsByKey }: TakenSlots) {
       return [capOf(group), ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => open(limit))];
     },
 
-    /**
-     * Returns the limits per repository, organization or branch that the job counts under.
-     * @param among some of the group's limits; absent: all
-     */
+    /** Returns the limits per repository, organization or branch that the job counts under. @param among some of the group's limits; absent: all */
     ofJob: (group: Group, { repository, branch }: Job, among = limitsOfJobs(group)): readonly OpenLimit[] =>
       among.flatMap((limit) => (limitsBranch(limit, branch) ? [open(limit, repository)] : [])),
 

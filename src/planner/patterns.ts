@@ -1,10 +1,7 @@
 /** Patterns that choose branches and repositories. */
 import { addTo } from './collections.ts';
 
-/**
- * True if the text matches. A plan asks millions of times.
- * @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any
- */
+/** True if the text matches; a plan asks millions of times. @param pattern has one star at most: `*` is any characters but a slash, `**` any */
 export function fitsPattern(pattern: string, text: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return text === pattern;

@@ -91,10 +91,7 @@ export function endOf({ live }: Runner): number {
   return live?.finishedAtMs ?? live?.createdAtMs ?? 0;
 }
 
-/**
- * Returns the lowest name that only an offline row has, or nothing: it is not used up, and no Job has it.
- * @param missed runners that should have come and have not: as many further names are left out
- */
+/** Returns the lowest unused name: of no Job, and of offline rows at most. @param missed how many names of runners that never came are left out */
 export function newName(
   nameOf: RunnerNamer,
   madeFor: MadeFor,

@@ -112,10 +112,7 @@ export function sizesKey({ namespace, name }: GroupKey): string {
   return `${namespace}/${name}`;
 }
 
-/**
- * Finds the group of a runner by the parts of its name: of a RunnerGroup with sizes the one without a size.
- * @throws GroupsCollide when two groups could take each other's runners for their own
- */
+/** Finds the group of a runner (without a size) by the parts of its name. @throws GroupsCollide when two groups could take each other's runners */
 function groupFinder(groups: readonly Group[], instance: string): (name: RunnerName) => Group | undefined {
   const whole = groups.filter(({ size }) => size === undefined);
   const [collision] = findCollisions(whole, instance);
@@ -153,10 +150,7 @@ export class GroupsCollide extends Error {
   }
 }
 
-/**
- * True if the Job was made for another Gitea or scope than its group has now: the pod has another address of Gitea, or
- * the Job names a repository outside the scope. Missing information proves nothing.
- */
+/** True if the Job was made for another Gitea or scope than its group has now, by its pod or its repository. Missing information proves nothing. */
 export function isOfOtherScope({ giteaUrl, repository }: LiveJob, group: Group, look: Look | undefined): boolean {
   if (giteaUrl !== undefined && giteaUrl !== group.origin) return true;
   return repository !== undefined && nameNow(repository, group, look) === undefined;

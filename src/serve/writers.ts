@@ -1,7 +1,4 @@
-/**
- * Writes what the leader itself changes in the cluster: `status` of RunnerGroups and Kubernetes Events. The Events,
- * which `kubectl describe runnergroup` shows, are about pods that cannot start, losses, re-runs and tokens.
- */
+/** Writes what the leader changes in the cluster: `status` of RunnerGroups, and Events about stuck pods, losses, re-runs and tokens. */
 import { hash } from 'node:crypto';
 import { Deadline } from '../clients/http/request.ts';
 import { admissionFailure, type KubeQuestion, statusFailure } from '../clients/kubernetes/kube-client.ts';

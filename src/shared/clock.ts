@@ -1,7 +1,4 @@
-/**
- * The only file that knows the time and sets timers. Code that waits gets a `Clock`, so that a test can let hours pass.
- * It is part of the start-up path and loads nothing: `performance.now()` would load eight modules.
- */
+/** The only file that knows the time and sets timers: tests pass their own `Clock`. It loads nothing at a start: `performance.now()` would load eight modules. */
 export interface Clock {
   /** Time of this machine's clock, ms since 1970. It may be set back. */
   readonly now: () => number;

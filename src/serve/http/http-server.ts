@@ -34,16 +34,16 @@ const REQUEST_MS = 5000;
 /** Time limit of the headers, ms. It also ends a connection that sends no byte. */
 const HEADERS_MS = 2000;
 const KEEP_ALIVE_MS = 5000;
-/** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
+/** Most open connections. An idle one costs some 20 KB: less than a client that is closed and comes back at once. */
 const CONNECTIONS = { total: 2048, perAddress: 1024 };
 /** Connections that the kernel may keep until we accept them; Node's default, 511, is full sooner than our limits. */
 const BACKLOG = 4096;
-/** Gitea sends about 1 KB of headers. */
+/** Most bytes of headers. Gitea sends about 1 KB. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Most headers of a request. Node ignores further ones. */
 const MAX_HEADERS = 100;
 
-/** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
+/** Starts a server. @throws Failure (exit 1) when it cannot listen on the address */
 export async function startHttpServer(options: HttpServerOptions) {
   const { what: purpose, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
   const server = createServer(

@@ -143,10 +143,7 @@ function memberOf(input: ReconcileInput, live: LiveGroup) {
   return { live, target, observation, runners, lostJobs: lostJobs(key), unregistered: unregistered(key), warnings };
 }
 
-/**
- * The verdict on one Application. The caller may let others have their turn before the next one.
- * @param before its verdict of the last reconcile: if that still holds, it is given again, as the same object.
- */
+/** Returns the verdict on one Application. @param before its last verdict: if that still holds, it is returned as the same object */
 export function judgeApplication(
   input: ReconcileInput,
   application: string,

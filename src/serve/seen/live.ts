@@ -64,10 +64,7 @@ export function applicationOfGroup({ object: { metadata } }: LiveGroup): Applica
 /** Whether the Application prints a group, by its key, as Argo CD has said last. */
 export type Listing = ReadonlyMap<string, boolean>;
 
-/**
- * True if the group counts for others of its Application: everybody can write the annotation that names one (law V212).
- * @param listing undefined: Argo CD has not said anything yet, so all count.
- */
+/** True if the group counts for others of its Application: everybody can write the annotation that names one (law V212). @param listing undefined: all count */
 export function isListed({ key }: LiveGroup, listing: Listing | undefined): boolean {
   return !listing || listing.get(key) === true;
 }
@@ -80,11 +77,7 @@ export function shardsOf(groups: readonly LiveGroup[]): number | undefined {
   return counts.length > 0 ? Math.max(...counts) : undefined;
 }
 
-/**
- * Returns the shards besides shard 0, which has made these groups (docs/adr/0110). `shard`: as its plugin gets it,
- * `2/7`.
- * @param application its key
- */
+/** Returns the shards besides shard 0, which has made these groups (docs/adr/0110), `shard` as `2/7`. @param application its key */
 export function siblingsOf(groups: readonly LiveGroup[], application: string) {
   const [first] = groups;
   const ref = first && applicationOfGroup(first);

@@ -122,11 +122,7 @@ interface WakeLimits {
   readonly patience?: WakePatience;
 }
 
-/**
- * Wakes an Application once. Two calls for one Application must not overlap: the second refresh would be lost.
- * @param groups the RunnerGroups that name this Application; one that really exists is enough.
- * @throws Failure exit 1
- */
+/** Wakes an Application once. Two calls must not overlap: the second refresh would be lost. @param groups those that name it; one real one is enough @throws Failure */
 export async function wake(
   argocd: WakeTarget,
   app: ApplicationRef,
@@ -173,10 +169,7 @@ async function* watchApplication(oneWake: OneWake, first: AppState): AsyncGenera
   }
 }
 
-interface OneWake extends Required<WakeLimits> {
-  readonly argocd: WakeTarget;
-  readonly app: ApplicationRef;
-}
+type OneWake = Required<WakeLimits> & Readonly<{ argocd: WakeTarget; app: ApplicationRef }>;
 
 async function refresh(oneWake: OneWake, kind: RefreshKind, before: AppState): Promise<AppState> {
   const { argocd, app, deadline, patience } = oneWake;

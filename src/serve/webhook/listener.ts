@@ -72,11 +72,7 @@ const FORWARD_MS = 3_000;
 export class Forwarder {
   readonly #http = new HttpClient({ env: {}, attemptMs: FORWARD_MS });
 
-  /**
-   * Gives the status of the leader; 503 when nobody is known to lead, or it was forwarded before.
-   * @param leader its base URL.
-   * @throws Failure
-   */
+  /** Returns the status of the leader. 503: none is known, or it was forwarded before. @param leader its base URL @throws Failure */
   async send(leader: string | undefined, { body, headers: sent }: Delivery): Promise<number> {
     const url = leader === undefined || sent[FORWARDED] ? undefined : parseUrl('/webhook', leader);
     if (!url) return 503;
