@@ -344,7 +344,7 @@ export function looksOf(groups: readonly Group[], evidence: Evidence): readonly 
   return [...firstOf.values()];
 }
 
-/** Joins all looks. Of two states of a job that of the higher attempt counts, then the later one: a job in progress must keep its runner. */
+/** Joins all looks. Of two states of a job that of the higher attempt counts, then that of higher `PROGRESS`: a job in progress keeps its runner. */
 export function joinLooks(groups: readonly Group[], evidence: Evidence) {
   const jobsById = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
   for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {

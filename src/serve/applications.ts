@@ -100,8 +100,8 @@ export class Applications {
     return new Map([...this.#apps].map(([key, { listing, printed, state }]) => [key, { listing, printed, state }]));
   }
 
-  /** Replaces the set of existing Applications, with their groups. Groups without an Application have the key ''. */
-  keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
+  /** Returns the Applications of these groups with their other shards, by key. Groups without an Application have the key ''. */
+  #wanted(byApp: ReadonlyMap<string, readonly LiveGroup[]>) {
     const wanted = new Map<string, Pick<Managed, 'ref' | 'groups' | 'head' | 'lane'>>();
     for (const [key, members] of byApp) {
       if (key === '') continue;
@@ -114,6 +114,12 @@ export class Applications {
       for (const sibling of siblingsOf(counting, key))
         wanted.set(sibling.key, { ref: sibling.ref, groups: [shardRef(sibling.shard)], head: key, lane });
     }
+    return wanted;
+  }
+
+  /** Replaces the set of existing Applications, with their groups. */
+  keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
+    const wanted = this.#wanted(byApp);
     keepOnly(this.#apps, wanted);
     this.#wakes.keepOnly(this.#apps);
     this.#asks.keepOnly(this.#apps);
