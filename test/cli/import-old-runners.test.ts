@@ -395,6 +395,14 @@ it('an empty volume that two containers shared goes with both its mounts', async
   expect(comments).toContain('"mountPath":"/x"} (what shared its volume is not carried over)');
 });
 
+it('a second runner in the pod is told as one, also without its volumes', async () => {
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'p' } }];
+  const second = { ...RUNNER, name: 'second', volumeMounts: [{ name: 'v', mountPath: '/data' }] };
+  const { comments } = await imported([deployment({ containers: [RUNNER, second], volumes })]);
+
+  expect(comments).toContain('Other runners of the pod are not carried over (second): make a RunnerGroup for each.');
+});
+
 describe('a container goes with the last of what it mounts, which is told', () => {
   const setup = { name: 'setup', image: 'busybox', command: ['mkdir', '/m/x'] };
   const mount = { name: 'v', mountPath: '/m' };

@@ -31,8 +31,6 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   return isBlind || findings.some(({ is }) => is === 'bad') ? 1 : 0;
 }
 
-const BLIND = 'Nothing here could be looked at. Ask for rights to read it, or let an administrator run this.\n';
-
 /** Names things that could not be looked at for the same reason in one line: a list of them hides the reason. */
 function joined(findings: readonly DoctorFinding[]): readonly DoctorFinding[] {
   return findings.flatMap((each) => {
@@ -50,6 +48,7 @@ async function whoMay(findings: readonly DoctorFinding[], reader: ClusterReader)
   return isKnown ? 'You are no administrator of this cluster: ask one to run the commands that change it.\n' : '';
 }
 
+const BLIND = 'Nothing here could be looked at. Ask for rights to read it, or let an administrator run this.\n';
 const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yellow'] } as const;
 
 function text(findings: readonly DoctorFinding[], paper: Paper): string {

@@ -117,7 +117,6 @@ type Case = z.output<typeof Case>;
 type CaseResult = Readonly<Record<'file' | 'name', string> & { line: number; failure: string | undefined }>;
 
 type Flags = FlagsOf<'policy'>;
-
 const NAME_CASES = `Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`;
 
 function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {

@@ -177,13 +177,14 @@ function sortPod(pod: PodSpec, parts: Parts, ownVolumes: readonly string[]) {
   const used = [runner, ...(docker ? [docker] : [])];
   const all = [...pod.initContainers, ...pod.containers];
   const others = all.filter((each) => !used.includes(each) && !registers.includes(each));
-  const emptied = others.filter(({ volumeMounts: all }) => all.length > 0 && !all.some(isMounted));
-  const whole = others.filter((each) => !emptied.includes(each));
-  const inits = whole.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
-  const leftContainers = whole.filter((each) => !inits.includes(each));
+  const isEmptied = ({ volumeMounts }: OldContainer) => volumeMounts.length > 0 && !volumeMounts.some(isMounted);
+  const [runners, rest] = [others.filter(isRunner), others.filter((each) => !isRunner(each))];
+  const empty = rest.filter(isEmptied);
+  const inits = rest.filter((each) => pod.initContainers.includes(each) && !empty.includes(each));
+  const sidecars = rest.filter((each) => ![...inits, ...empty].includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  return { ...parts, pod, all, claims, emptied, inits, isMounted, leftContainers, lostMounts, sockets, used, volumes };
+  return { ...parts, pod, all, claims, empty, inits, isMounted, lostMounts, runners, sidecars, sockets, used, volumes };
 }
 
 type SortedPod = ReturnType<typeof sortPod>;
@@ -252,16 +253,16 @@ function noteOn(subject: string, parts: readonly { readonly name: string }[], ad
 }
 
 const NO_INIT = 'each runner registers by itself and starts empty. What does more belongs into podTemplate';
+const NOW_PRIVILEGED = `The daemon of this group is privileged, and no container of the old pod was. Modes without privileges: host, and buildkit for image builds (${manual('runnergroup.md#container-modes')}).`;
 const AS_SIDECAR = 'add each to podTemplate.spec.initContainers, with restartPolicy: Always';
 
 /** Returns the notes on all parts of the old pod that a podTemplate cannot have. */
 function notesOf(sorted: SortedPod, replacedParts: ReplacedParts, carriedContainers: Parameters<typeof pointsInto>[0]) {
-  const { pod, runner, registers, claims, emptied, isMounted, leftContainers, lostMounts, sockets } = sorted;
+  const { pod, runner, registers, claims, empty, isMounted, lostMounts, runners, sidecars, sockets } = sorted;
   const otherMounts = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
   const mountPlaces = otherMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = pod.serviceAccountName ?? pod['serviceAccount'];
   const accounts = account ? [{ name: String(account) }] : [];
-  const sidecars = leftContainers.filter((each) => !isRunner(each));
   return [
     ...variableNotes(sorted, replacedParts),
     ...imageNotes(sorted, replacedParts.hostLabels),
@@ -270,10 +271,10 @@ function notesOf(sorted: SortedPod, replacedParts: ReplacedParts, carriedContain
     ...noteOn('Mounts are', mountPlaces, 'their volume is not'),
     ...pointsInto(carriedContainers, lostMounts),
     ...homeNotes(runner, isMounted),
-    ...noteOn('Other runners of the pod are', leftContainers.filter(isRunner), 'make a RunnerGroup for each'),
+    ...noteOn('Other runners of the pod are', runners, 'make a RunnerGroup for each'),
     ...noteOn('Init containers with the program of the runner are', registers, NO_INIT),
     ...noteOn('Containers beside the runner are', sidecars, AS_SIDECAR),
-    ...noteOn('Containers without their volumes are', emptied, 'none of what they mount is'),
+    ...noteOn('Containers without their volumes are', empty, 'none of what they mount is'),
     ...noteOn('serviceAccountName is', accounts, `a policy must allow it (${manual('policy.md')})`),
     ...probeAndUserNotes(sorted),
   ];
@@ -313,8 +314,6 @@ function probeAndUserNotes({ pod, runner, used }: SortedPod): readonly string[] 
     ...used.flatMap((each) => lost(`${pathOf(each)}.securityContext`, each['securityContext'], OF_MODE)),
   ];
 }
-
-const NOW_PRIVILEGED = `The daemon of this group is privileged, and no container of the old pod was. Modes without privileges: host, and buildkit for image builds (${manual('runnergroup.md#container-modes')}).`;
 
 /** A note if the old pod had less rights than a privileged daemon. Without an image there was no pod. */
 function privilegeNotes({ containers, initContainers, volumes }: PodSpec, mode: Mode): readonly string[] {

@@ -88,7 +88,6 @@ export async function answersOf(
   };
 }
 
-/** All mistakes at once, one a line if there are several. */
 export function initFailure(code: string, problems: readonly string[]): Failure {
   const lines = problems.map((each) => `\n  ${each}.`).join('');
   return new Failure(code, 2, problems.length > 1 ? `init:${lines}` : `init: ${problems[0]}.`);

@@ -26,7 +26,6 @@ export const STANDARD_INPUT = '-';
 /** A file that was found: its real path, and its name in messages. */
 type Found = Readonly<{ real: string; name: string; kind: 'file' | 'pipe' | 'standard input' }>;
 
-/** Which files are read. */
 export interface Where {
   /** Files and folders; none means the current folder. */
   readonly paths: readonly string[];
