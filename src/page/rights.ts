@@ -67,13 +67,12 @@ function keyOf(secret: string): string {
 
 export type ReaderRights = ReturnType<typeof readerRights>;
 
-/** Keeps Gitea's answers about persons and their rights, and asks for others. @param url base URL of Gitea, as pods reach it */
-export function readerRights(url: string, giteas: Sends, clock: Clock) {
-  const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
-  /** Persons by `keyOf` their token. */
-  const people = new LRUCache<string, Person>({ ...atMost(MOST_TOKENS), ...life });
-  /** Answers by owner (a person, or one token) and path of the question. */
-  const answers = new LRUCache<string, boolean>({ ...atMost(MOST_ANSWERS), ...life });
+/** Options of a cache whose entries count for `LONGEST_MS`. */
+function lifeBy(clock: Clock) {
+  return { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
+}
+
+function visitsInTurn() {
   /** The newest visit of each token and of each person: a browser that reloads in a loop asks nothing twice. */
   const visits = new Map<string, Promise<unknown>>();
   /** Runs `work` after all earlier work of this key. */
@@ -82,6 +81,13 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     visits.set(key, visit);
     return await visit.finally(() => visits.get(key) === visit && visits.delete(key));
   };
+  return oneByOne;
+}
+
+/** Keeps the persons behind tokens, as Gitea has named them lately. */
+function personsOf(url: string, giteas: Sends, clock: Clock, oneByOne: ReturnType<typeof visitsInTurn>) {
+  /** Persons by `keyOf` their token. */
+  const people = new LRUCache<string, Person>({ ...atMost(MOST_TOKENS), ...lifeBy(clock) });
 
   /** Returns a function that asks Gitea. It returns undefined if Gitea does not answer. */
   const asking =
@@ -114,6 +120,16 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     });
   };
 
+  return { asking, whoIs, loginOf: (secret: string) => people.get(keyOf(secret))?.login };
+}
+
+/** Keeps Gitea's answers about persons and their rights, and asks for others. @param url base URL of Gitea, as pods reach it */
+export function readerRights(url: string, giteas: Sends, clock: Clock) {
+  const oneByOne = visitsInTurn();
+  const { asking, loginOf, whoIs } = personsOf(url, giteas, clock, oneByOne);
+  /** Answers by owner (a person, or one token) and path of the question. */
+  const answers = new LRUCache<string, boolean>({ ...atMost(MOST_ANSWERS), ...lifeBy(clock) });
+
   /** Asks what Gitea has not answered lately for this owner of answers. @throws NotSignedIn */
   const learn = async (secret: string, owner: string, { login }: Person, questions: readonly RightsQuestion[]) => {
     const deadline = new Deadline(VISIT_MS, clock);
@@ -138,7 +154,7 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
 
   return {
     /** Returns the login of a token. Undefined: Gitea has not said lately whose token it is. */
-    loginOf: (secret: string): string | undefined => people.get(keyOf(secret))?.login,
+    loginOf,
 
     whoIs,
 
