@@ -168,14 +168,11 @@ const FORMS = [
 function problemsOf(answers: Answers): readonly string[] {
   const read = groupFrom(answers);
   const problems = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
-  if (!('problem' in read)) return problems;
-  return [inFlags(read.problem), ...problems];
+  return 'problem' in read ? [inFlags(read.problem), ...problems] : problems;
 }
 
-function groupFrom(answers: Answers) {
-  const { group: name, namespace } = answers;
-  return runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
-}
+const groupFrom = (answers: Answers) =>
+  runnerGroupFromObject({ name: answers.group, namespace: answers.namespace, spec: manifestFrom(answers).spec });
 
 /** Returns what `validate` warns of in the files. */
 async function oddAnswers(answers: Answers): Promise<readonly string[]> {
