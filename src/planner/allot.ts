@@ -194,6 +194,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   }
   return { allotments, waitsAt };
 
+  /** Notes at which limit a job waits. The first one that has waited long there keeps a slot of each of its limits. */
   function wait(ready: ReadyJob, full: OpenAllotment): void {
     const weight = weightOf(full.group);
     const needed = allLimits(full, ready.listed.job);

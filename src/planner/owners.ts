@@ -35,6 +35,7 @@ export function ownersFinder(groups: readonly Group[], looksByKey: Looks): (list
   });
   return memo(({ job: { labels, repository }, looks }) => {
     const without = (excluded: readonly number[]) => finder(JSON.stringify([looks, excluded]))(JSON.stringify(labels));
+    // If no group that has chosen the repository covers the job, all groups tell whether its labels are the reason.
     const owners = without(notChosenBy(repository));
     if (owners.covered) return owners;
     const allOwners = without([]);

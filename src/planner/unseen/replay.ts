@@ -75,6 +75,7 @@ function openPast(facts: Facts): Past {
     const readyMs = becameReadyMs(listed);
     if (readyMs === undefined) return;
     const { job, origin } = listed;
+    // A free runner that was made for the job tells which group was asked.
     const living = job.status === 'queued' && facts.madeFor(origin, job).find(({ state }) => state === 'free');
     const home = living ? groups.get(living.group) : undefined;
     const line = lineOf(listed, facts.ownersOf(listed));

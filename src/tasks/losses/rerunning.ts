@@ -152,10 +152,10 @@ const LOSS_EXPIRES_MS = 24 * 3_600_000;
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** `key`: the same while any of its jobs is lost. */
+/** Returns the runs with lost jobs. A run has the same `key` while any of its jobs is lost. */
 function lostRuns(groups: readonly GroupAtLoss[]) {
   return groups.flatMap((group) => {
-    // The repository may have been renamed meanwhile.
+    // The key is without the repository, which may be renamed meanwhile.
     const runs = groupBy(group.lost, ({ runId }) => `${group.live.key} ${runId}`);
     return [...runs].map(([key, losses]) => {
       const { repository = '', runId = 0 } = losses.at(-1) ?? {};
