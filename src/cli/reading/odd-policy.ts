@@ -7,7 +7,8 @@ import type { GroupMatch, Policy, PolicyEntry } from '../../config/policy/policy
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import { isLabelValue, isQualifiedName, nearestName, profileRank } from '../../config/runnergroup/words.ts';
-import { type Odd, oddIf, within } from './odd-values.ts';
+import { type Odd, oddIf } from './odd.ts';
+import { within } from './odd-values.ts';
 
 /** Returns warnings about a policy. The rules of one group are judged with that group. */
 export function oddPolicy(policy: Policy, nowMs: number): readonly Odd[] {

@@ -3,7 +3,7 @@ import type { Path } from '../../config/runnergroup/documents.ts';
 import { TOKEN } from '../../config/runnergroup/field-problem.ts';
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { Odd } from './odd-values.ts';
+import type { Odd } from './odd.ts';
 
 /** Returns warnings about strings that hold a credential, in any field. They repeat nothing of it. */
 export function oddSecrets({ manifest }: RunnerGroup): readonly Odd[] {

@@ -2,7 +2,7 @@
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import { hasDocker, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { quantityValue } from '../../config/runnergroup/words.ts';
-import { elementsAt, type Odd, oddIf, type Part, partAt, podsOf } from './odd-values.ts';
+import { elementsAt, type Odd, oddIf, type Part, partAt, podsOf } from './odd.ts';
 
 /** Volumes of our own pods, for which a podTemplate may name another disk. */
 const OURS = /^(?:data|config|credentials|ca|ca-bundle|subordinate-ids|(?:docker|buildkit)-(?:data|socket))$/;

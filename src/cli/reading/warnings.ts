@@ -12,8 +12,10 @@ import { dependsOnJob } from '../../planner/limits.ts';
 import { ownerOf } from '../../planner/repositories.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../../shared/scope.ts';
+import { listAt, type Odd } from './odd.ts';
+import { oddContainers } from './odd-commands.ts';
 import { oddSecrets } from './odd-secrets.ts';
-import { listAt, type Odd, oddContainers, oddValues } from './odd-values.ts';
+import { oddValues } from './odd-values.ts';
 import { oddVolumes } from './odd-volumes.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
