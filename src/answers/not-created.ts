@@ -333,6 +333,14 @@ const ARGOCD_REMEDIES: Remedies = [
   [/cluster \S+ not found|no clusters with this name/, 'correct spec.destination: argocd cluster list'],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
+    /(?<![\w.-])(?!Job)(?<kind>\w+)(?:\.[\w.-]+)? "(?<name>[\w.:-]+)" is invalid: metadata\.annotations: Too long/,
+    'annotate <kind> <name> in git with argocd.argoproj.io/sync-options: ServerSideApply=true, or give it an Application of its own',
+  ],
+  [
+    /(?<![\w.-])(?!Job|RunnerGroup)(?<kind>\w+)(?:\.[\w.-]+)? "(?<name>[\w.:-]+)" is invalid: .*(?:is immutable|updates to \w+ spec)/,
+    'take that change of <kind> <name> back in git, or delete it, with all that it holds: Argo CD makes it again',
+  ],
+  [
     /field not declared in schema|strict decoding error|CRD is installed|API could not find|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
     'install the CRD of this version: <DOCTOR> has the command. Of another kind: the CRD that it names',
   ],

@@ -94,6 +94,22 @@ const REMEDIES: Remedies = [
     /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
     'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in <TEMPLATE>',
   ],
+  [
+    /^\w*Image.*: 412\b/,
+    "ask the owner of that registry's project: it refuses this image (rule on vulnerabilities or signatures), or take another",
+  ],
+  [/^\w*Image.*: 4(?:02|51)\b/, 'ask the owner of that registry, which may not or will not give it, or take another'],
+  [/^\w*Image.*: 410\b/, 'take another image: that registry or image is gone'],
+  [/^\w*Image.*: 407\b/, 'give containerd of node <NODE> a login for its proxy'],
+  [
+    /^\w*Image(?!.*x509).*(?:token|credential|login|password)\w* (?:has |is )?expired/i,
+    'renew the Secret of imagePullSecrets, whose login has expired (ECR: after 12 hours), or let the kubelet log in',
+  ],
+  // Artifact Registry, ECR.
+  [
+    /^\w*Image.*(?:[Pp]ermission "[\w.]+" denied|not authorized to perform)/,
+    'give the service account of the nodes, or that of imagePullSecrets, the role of a reader at that repository',
+  ],
   [/^\w*Image.*(?:toomanyrequests|rate limit|Too Many Requests)/, `${LOGIN}. Or pull from a mirror`],
   [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden|no basic auth)/i, `${LOGIN}. Or correct the image`],
   [
@@ -122,6 +138,11 @@ const REMEDIES: Remedies = [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF|cancell?ed)\b/,
     'see whether node <NODE> reaches the registry: network, DNS, proxy',
   ],
+  [
+    /^\w*Image.*(?:subordinate IDs|lchown)/i,
+    'give node <NODE> more subordinate IDs (/etc/subuid, /etc/subgid), or build the image with UIDs below 65536',
+  ],
+  [/^\w*Image.*\/blobs\/\S+ not found/, 'push that image again: the registry has lost a part of it'],
   // containerd 2.4: core/content, pkg/archive.
   [
     /^\w*Image.*(?:unexpected (?:commit )?(?:digest|size)|invalid tar header|failed size validation)/,
@@ -131,6 +152,7 @@ const REMEDIES: Remedies = [
     /^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|invalid reference|(?:manifest|name|blob) unknown|unknown (?:manifest|blob)))/,
     IMAGE,
   ],
+  [/^\w*Image.*: 4\d\d\b/, 'see that registry, the proxy before it, and the name of the image: the request is refused'],
   [/^(?:ErrImage|Image)/, 'see what node <NODE> says of that image: journalctl -u containerd, crictl pull'],
   // kubelet 1.37: pkg/kubelet/util/manager (the object exists, and the kubelet cannot read it), pkg/kubelet/token.
   [
@@ -152,6 +174,10 @@ const REMEDIES: Remedies = [
     /^FailedMount.* (?:(?:secret|configmap|persistentvolumeclaim) "|references non-existent )/i,
     'make the Secret, ConfigMap or claim that it names, or the key, or correct <TEMPLATE>',
   ],
+  [
+    /^FailedMount.* hostPath type check failed: \S*docker\.sock/,
+    'use containerMode dind or dind-rootless, and take that hostPath out of <TEMPLATE>: node <NODE> has no docker',
+  ],
   [/^FailedMount.* hostPath type check/, 'make that path on node <NODE>, or correct hostPath in <TEMPLATE>'],
   [
     /^Failed(?:Mount|Attach).* (?:driver name|not contain driver) (?<driver>[\w.-]+\w)/, // pkg/volume/csi
@@ -160,6 +186,10 @@ const REMEDIES: Remedies = [
   [
     /^FailedMount.*(?:fsck|superblock on \/dev|structure|Input\/output)/i,
     'repair that file system, or make its claim again',
+  ],
+  [
+    /^FailedMount.*(?:resolve (?!symlink)|lookup |name or service)/i,
+    'see that node <NODE> resolves that name (its DNS), and that it exists: the server, a mount target, the ID of the file system',
   ],
   [
     /^FailedMount.*(?:bad option;|helper program|unknown filesystem type|executable file not found)/,
@@ -205,6 +235,10 @@ const REMEDIES: Remedies = [
   [
     /^(?:\w+ContainerError|StartError|FailedCreatePodSandBox).*(?:allocate memory|child's PID|temporarily unavail|too many open|cgroup)/,
     `node <NODE> is short of memory, processes or files, or its cgroups are broken: ${NODE}`,
+  ],
+  [
+    /^\w+: .*(?:nvidia-container-cli|nvml)/,
+    'restart node <NODE>, or load its NVIDIA driver again. Until then: kubectl cordon <NODE>',
   ],
   [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in <TEMPLATE>, or the image'],
   [
@@ -290,6 +324,10 @@ const REMEDIES: Remedies = [
 const KUEUE: Remedies = [
   [/\w+Queue .*(?:doesn't exist|not found|missing)/, 'make that queue of Kueue, or correct spec.queue'],
   [
+    /ClusterQueue (?<queue>[\w.-]+) is inactive/,
+    'see what it lacks, a flavor or an admission check for example: kubectl describe clusterqueue <queue>',
+  ],
+  [
     /\w+Queue .*(?:stopped|inactive)/,
     'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner: kubectl describe clusterqueues,localqueues -A says why',
   ],
@@ -302,6 +340,12 @@ const KUEUE: Remedies = [
     'wait until Jobs of that queue end, or raise nominalQuota of flavor <flavor> in the ClusterQueue: kubectl get workloads -A shows who has it',
   ],
   [/resource (?<resource>\S+) unavail/, 'add <resource> to spec.resourceGroups of the ClusterQueue'],
+  [/requests must not exceed/, 'correct spec.resources, or <TEMPLATE>: requests must not exceed limits'],
+  [/below the limitRange min/, 'raise requests in spec.resources, or lower min of the LimitRange'],
+  [
+    /LimitRange constraints|resources validation failed/,
+    'lower requests in spec.resources, or raise max of the LimitRange: kubectl -n <NAMESPACE> get limitranges',
+  ],
   [/namespace doesn't match/, 'correct spec.queue, or spec.namespaceSelector of the ClusterQueue'],
   [/[Ff]lavor(?:\(s\): \[| )(?<flavor>[\w.-]+)(?: not found|\])/, 'make ResourceFlavor <flavor>, or correct the queue'],
   [/no topology domains at level:? (?<level>[\w./-]+)/, 'label nodes with <level>, or correct the Topology'],
@@ -375,6 +419,10 @@ const REGISTRATION: Remedies = [
   [/^/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
 ];
 
+/** An object of a sync that is no Job, in the API server's words after our own. */
+const OTHER_OBJECT =
+  '^Job: (?:[^"]*[ :])?(?!(?:job|pod|runnergroup)s?\\b)(?<kind>[a-z]\\w*)(?:\\.[\\w.-]+)? "(?<name>[\\w.:-]+)" is (?:invalid|forbidden)';
+
 /** Remedies where there is no pod, by the API server's words. */
 const NOT_ADMITTED: Remedies = [
   [
@@ -382,6 +430,10 @@ const NOT_ADMITTED: Remedies = [
     'see whether kube-controller-manager runs, or ask who runs the control plane: kubectl -n kube-system get lease kube-controller-manager -o yaml has its last renewal',
   ],
   [/exceeded quota: (?<quota>[\w.-]+)/, `raise that quota (<quota>), or let fewer runners run: ${QUOTA}`],
+  [/ cannot \w+ resource/, 'give the account that it names this right, by a Role and a RoleBinding in that namespace'],
+  [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
+  [new RegExp(`${OTHER_OBJECT}.*denied `, 'i'), 'correct <kind> <name> in git, or ask who runs <POLICY>'],
+  [new RegExp(OTHER_OBJECT, 'i'), 'correct <kind> <name> in git'],
   [
     /(?:failed quota|imum .*usage|limit to request ratio|less than or equal to \S+ limit)/,
     'change spec.resources by what that quota or LimitRange asks for',
@@ -390,7 +442,6 @@ const NOT_ADMITTED: Remedies = [
   [/match these scopes/, 'make a ResourceQuota of that scope, or change priorityTiers or priorityClassName'],
   [/node selector/, 'correct nodeSelector in <TEMPLATE>, or the annotation node-selector of the namespace'],
   [/tolerations .*conflict/, 'correct tolerations in <TEMPLATE>, or the whitelist of tolerations of the namespace'],
-  [/ cannot \w+ resource/, 'give the account that it names this right, by a Role and a RoleBinding in that namespace'],
   [/security context constraint/, `let their ServiceAccount use a constraint that admits them, or ${LESS_PRIVILEGE}`],
   [/service ?account.* not found/, 'make that ServiceAccount, or correct <TEMPLATE>'],
   [/PriorityClass with name (?<class>[\w.-]+)/, 'make PriorityClass <class>, or correct priorityTiers or podTemplate'],
@@ -406,6 +457,7 @@ const NOT_ADMITTED: Remedies = [
     /denied (?:the )?request.*(?:privileg|capabilit|hostPath|host ?(?:namespace|network|PID|IPC)|(?:non-?|as )root|seccomp|fsGroup)/i,
     `${LESS_PRIVILEGE}, or ask who runs <POLICY> to except the namespace of the runners from it`,
   ],
+  [/denied .*(?:signature|signed\b|attest)/i, 'sign that image, take a signed one, or ask who runs <POLICY>'],
   [
     /denied .*(?:image|registr|\brepo|signature|\btag\b)/i,
     'take another image (spec.image, or that of <TEMPLATE>), from a mirror for example, or ask who runs <POLICY>',
@@ -417,9 +469,12 @@ const NOT_ADMITTED: Remedies = [
   ],
   [/denied .*\b(?:label|annotation)s?\b/i, 'write that into metadata of <TEMPLATE>, or ask who runs <POLICY>'],
   [/admission ?(?:webhook|policy)/i, 'ask who runs <POLICY>, or correct <TEMPLATE>'],
-  [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
   [/etcdserver/, 'ask who runs the cluster, with the words of its etcd: nothing here is at fault'],
   [/(?:Internal error|timed out|time allotted)/, 'wait, and try again. If it stays so, ask who runs the API server'],
+  [
+    /Duplicate value: "(?<value>[^"]+)"/,
+    'take <value> out of <TEMPLATE>. If it is not there, a webhook adds it: kubectl get mutatingwebhookconfigurations',
+  ],
   [/(?:forbidden|invalid)/, 'see what the API server names, in <TEMPLATE> or in the namespace'],
 ];
 

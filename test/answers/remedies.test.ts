@@ -231,6 +231,21 @@ ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 503 
 RegistryUnavailable: registry is unavailable => registry runs
 ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 403 Forbidden => imagePullSecrets
 ImagePullBackOff: x: httpReadSeeker: read: connection reset by peer => whether its node reaches the registry
+ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 412 Precondition Failed
+  ask the owner of that registry's project
+ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 410 Gone => that registry or image is gone
+ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 402 Payment Required => ask the owner of that registry
+ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 451 Unavailable For Legal Reasons: denied => ask the owner of that registry
+ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 400 Bad Request => the proxy before it
+ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 407 Proxy Authentication Required => a login for its proxy
+ImagePullBackOff: x: content at https://r.acme/v2/full/blobs/sha256:9c0d5e7f not found: not found => push that image again
+ImagePullBackOff: x: denied: Your authorization token has expired. Reauthenticate and try again => renew the Secret
+ImagePullBackOff: x: 403 Forbidden: denied: Permission "artifactregistry.repositories.downloadArtifacts" denied on resource "projects/acme" => the role of a reader
+ImagePullBackOff: x: 403 Forbidden: User: arn:aws:sts::1:assumed-role/n is not authorized to perform: ecr:BatchGetImage => the role of a reader
+NoPod: admission webhook "m" denied the request: resource Pod/runners/x was blocked due to the following policies verify-image: failed to verify image x: no matching signatures
+  sign that image, take a signed one, or ask who runs policy verify-image
+NoPod: Pod "x" is invalid: spec.initContainers[2].name: Duplicate value: "istio-init"
+  take istio-init out of spec.podTemplate. If it is not there, a webhook adds it
 ImagePullBackOff: reading manifest 9 in docker.io/x: manifest unknown => correct the image
 InvalidImageName: Failed to apply default image tag: zzz => correct the image
 RegistrationFailed: container register ended with exit code 255: exec /bin/sh: exec format error => processor of
@@ -284,6 +299,20 @@ FailedMount: MountVolume.SetUp failed for volume "x" : failed to sync configmap 
 FailedMount: MountVolume.SetUp failed for volume "x" : object "runners"/"x" not registered => node node-7 reaches the API server
 FailedMount: failed to fetch token: serviceaccounts "ci" not found => make serviceaccount ci in namespace runners
 FailedMount: hostPath type check failed: /cache is not a directory => make that path on node node-7
+FailedMount: hostPath type check failed: /var/run/docker.sock is not a socket file => use containerMode dind or dind-rootless
+FailedMount: mount failed: exit status 1 Failed to resolve "fs-1.efs.x.amazonaws.com" - check that your file system ID is correct
+  see that node node-7 resolves that name
+FailedMount: mount failed: exit status 32 Output: mount.nfs: Failed to resolve server nas: Name or service not known => see that node node-7 resolves
+ImagePullBackOff: x: failed to extract layer sha256:b: failed to Lchown "/x" for UID 1185200044: lchown /x: invalid argument (Hint: try increasing the number of subordinate IDs in /etc/subuid and /etc/subgid)
+  give node node-7 more subordinate IDs
+StartError: container setup did not start: nvidia-container-cli: mount error: nvml error: driver/library version mismatch
+  restart node node-7, or load its NVIDIA driver again. Until then: kubectl cordon node-7
+Suspended: ClusterQueue ci is inactive => kubectl describe clusterqueue ci
+Suspended: ClusterQueue ci is stopped => spec.stopPolicy: None
+Suspended: resources didn't satisfy LimitRange constraints: x: requests must not be above the limitRange max
+  lower requests in spec.resources, or raise max of the LimitRange: kubectl -n runners get limitranges
+Suspended: resources didn't satisfy LimitRange constraints: x: requests must not be below the limitRange min => raise requests
+Suspended: resources validation failed: x: requests must not exceed its limits => requests must not exceed limits
 FailedMount: driver name nfs.csi.k8s.io not found in the list of registered CSI drivers
   the pod of CSI driver nfs.csi.k8s.io runs on node node-7
 PostStartHookError: Exec lifecycle hook ([/x.sh]) failed => what that lifecycle hook says
@@ -415,6 +444,17 @@ Application status exceeds the Kubernetes resource size limit and could not be p
 Shared resource found: zzz => leave the RunnerGroup in one place
 default service account contains invalid chars '' => destinationServiceAccounts
 exceeded max combined manifest file size => a smaller repository
+CustomResourceDefinition.apiextensions.k8s.io "x.keda.sh" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes
+  annotate CustomResourceDefinition x.keda.sh in git with argocd.argoproj.io/sync-options: ServerSideApply=true, or
+Deployment.apps "mirror" is invalid: spec.selector: Invalid value: {}: field is immutable => take that change of Deployment mirror back
+PersistentVolumeClaim "cache" is invalid: spec: Forbidden: spec is immutable after creation except x => take that change of PersistentVolumeClaim cache back
+StatefulSet.apps "db" is invalid: spec: Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden
+  take that change of StatefulSet db back
+Service "mirror" is invalid: spec.ports: Required value => correct Service mirror in git, then
+deployments.apps "mirror" is forbidden: ValidatingAdmissionPolicy 'team' with binding 'team' denied request: label team is required
+  correct deployments mirror in git, or ask who runs policy team
+services "mirror" is forbidden: unable to create new content in namespace runners because it is being terminated
+  the namespace is being deleted
 one or more objects failed to apply, reason: jobs.batch "ci-1" is forbidden: ValidatingAdmissionPolicy 'team' with binding 'team' denied request: label team is required on every workload
   only at pods: ask who runs policy team to except these Jobs
 admission webhook "validation.gatekeeper.sh" denied the request: [must-have-owner] you must provide labels: {"owner"}

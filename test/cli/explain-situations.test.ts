@@ -814,6 +814,8 @@ const KUEUE: readonly Row[] = [
     'flavor a100 not found',
     'no topology domains at level: rack',
     'Flavor "x" supports only TopologyAwareScheduling',
+    "resources didn't satisfy LimitRange constraints: requests must not be above the limitRange max",
+    'resources validation failed: requests must not exceed its limits',
   ].map((words) => ({
     when: `Kueue says what no end of another Job changes: ${words}`,
     jobs: [inQueue()],

@@ -90,7 +90,7 @@ const Workloads = z.object({
 type Workload = z.infer<typeof Workloads>['items'][number];
 /** Words of Kueue for what no end of another Job changes. */
 const NEVER_STARTS =
-  /> maximum capacity|unavailable in ClusterQueue|namespace doesn't match|lavor\S* \S+ not found|missing ResourceFlavor|no topology domains|only TopologyAware|deactivated|Queue .*(?:doesn't exist|not found|stopped|inactive)/;
+  /> maximum capacity|unavailable in ClusterQueue|namespace doesn't match|lavor\S* \S+ not found|missing ResourceFlavor|no topology domains|only TopologyAware|deactivated|LimitRange constraints|resources validation failed|Queue .*(?:doesn't exist|not found|stopped|inactive)/;
 type AskWorkloads = (namespace: string) => Promise<readonly Workload[]>;
 
 /** Reads Events. Each question is asked once. */
