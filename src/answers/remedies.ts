@@ -293,6 +293,18 @@ const REMEDIES: Remedies = [
     /^SidecarEnded: container (?<container>[\w.-]+)/,
     'see why that container ended: kubectl -n <NAMESPACE> logs job/<RUNNER> -c <container> --previous',
   ],
+  [
+    /^(?:CrashLoopBackOff|RunnerFailed).* client version (?<client>[\d.]+) is too old/,
+    'take an image of the runner whose docker client is newer than <client>: spec.image',
+  ],
+  [
+    /^CrashLoopBackOff.*(?:iptables|nf_tables)/,
+    'load the modules ip_tables, iptable_nat and nf_tables on node <NODE>, or keep runners off it',
+  ],
+  [
+    /^CrashLoopBackOff.*(?:rootlesskit|newuidmap|newgidmap|user namespace)/,
+    'let users other than root make user namespaces on node <NODE> (AppArmor, sysctl), or keep runners off it',
+  ],
   [/^CrashLoopBackOff/, 'see why that container ends, by its log'],
   [
     /^InitContainerRunning.* (?:istio|linkerd)-proxy /,
@@ -316,6 +328,14 @@ const REMEDIES: Remedies = [
   [/^ScaleDown/, 'have the autoscaler spare nodes with runners: the pods ask for it by annotation'],
   [/^Descheduled/, 'except the namespace of the runners from the descheduler'],
   [/^(?:ContainerStatusUnknown|Unknown): /, 'see why its node lost its containers: kubectl describe node <NODE>'],
+  [
+    /^RunnerFailed: .*unregistered runner/,
+    'nothing: its CI job gets another runner. Often: see who deletes runners in Gitea',
+  ],
+  [
+    /^RunnerFailed: .*(?:docker\.sock|docker(?: daemon| connection|: ))/i,
+    'see why docker did not answer the runner, by the log of container docker',
+  ],
   [/^RunnerFailed: .*\(killed/, 'see what killed it, for example SystemOOM: kubectl describe node <NODE>'],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
 ];

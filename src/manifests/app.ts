@@ -16,6 +16,7 @@ import { REGISTER } from '../shared/marks.ts';
 import { groupJob } from './group-job.ts';
 import { type Container, type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
 import { groupManifest, type ObjectManifest, type Output } from './output.ts';
+import { printsJobLogs } from './runner-config-file.ts';
 import { sortedByKey, stamp } from './stamp.ts';
 import { document, withFinalNewline } from './yaml.ts';
 
@@ -95,7 +96,7 @@ export class RunnerGroupChart extends Chart {
 
   setJob(job: JobManifest): void {
     this.templateHash = hash('sha256', JSON.stringify(job)).slice(0, 16);
-    this.templateJson = JSON.stringify(withUnhashedParts(job));
+    this.templateJson = JSON.stringify(withUnhashedParts(job, this.group));
   }
 
   get template(): JobManifest {
@@ -123,27 +124,32 @@ function withTemplate(job: JobManifest, group: RunnerGroup, finish: FinishPod): 
 /**
  * Adds parts that are not in the hash: 0.2.0 did not have them, and its runners keep their names. Templates win.
  * - Our images are for Linux: on other nodes the pods would fail.
- * - The last lines of `register` stand in the status of its pod when it fails (docs/adr/0120).
+ * - The last lines of each container of ours stand in the status of its pod when it fails (docs/adr/0120).
  * - A runner that is stopped while it starts hears of it (docs/adr/0125).
  */
-function withUnhashedParts(job: JobManifest): JobManifest {
+function withUnhashedParts(job: JobManifest, group: RunnerGroup): JobManifest {
   const { template } = job.spec;
   const { containers, initContainers, nodeSelector } = template.spec;
+  // What a CI job prints is not for all who may read pods.
+  const speaking = printsJobLogs(group) ? SPEAKING.filter((name) => name !== 'runner') : SPEAKING;
+  const withLastWords = (container: Container): Container =>
+    speaking.includes(container.name)
+      ? fieldsInOrder({ terminationMessagePolicy: 'FallbackToLogsOnError', ...container })
+      : container;
   const spec = {
     ...template.spec,
-    containers: containers.map(withPreStop),
-    ...(initContainers && { initContainers: initContainers.map(withTerminationMessage) }),
+    containers: containers.map(withPreStop).map(withLastWords),
+    ...(initContainers && { initContainers: initContainers.map(withLastWords) }),
     nodeSelector: { 'kubernetes.io/os': 'linux', ...nodeSelector },
   };
   return { ...job, spec: { ...job.spec, template: { ...template, spec } } };
 }
 
-function withTerminationMessage(container: Container): Container {
-  if (container.name !== REGISTER) return container;
-  return sortedByKey<unknown>({
-    terminationMessagePolicy: 'FallbackToLogsOnError',
-    ...container,
-  }) as unknown as Container;
+/** Our containers. `setup` has the field by itself. */
+const SPEAKING: readonly string[] = [REGISTER, 'runner', 'docker', 'buildkit'];
+
+function fieldsInOrder(container: Container): Container {
+  return sortedByKey<unknown>({ ...container }) as unknown as Container;
 }
 
 /** A pod that is deleted as its container starts gets SIGTERM before process 1 handles it (containerd 2.4, 40 ms). */
@@ -153,7 +159,7 @@ function withPreStop(container: Container): Container {
   // While s6 starts, the command of dind-rootless fails.
   const command = stop ? ['sh', '-c', '"$@" || sleep 1', 'sh', ...stop] : ['sleep', '1'];
   const lifecycle = { ...container.lifecycle, preStop: { exec: { command } } };
-  return sortedByKey<unknown>({ ...container, lifecycle }) as unknown as Container;
+  return fieldsInOrder({ ...container, lifecycle });
 }
 
 /** An object that is rendered unchanged: cdk8s would drop nulls, sort keys and walk the template once per runner. Patches have no effect. */

@@ -11,6 +11,7 @@ export interface Container {
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
   /** `preStop` is reserved in podTemplate, so it is ours. */
   readonly lifecycle?: { readonly preStop?: { readonly exec: { readonly command: readonly string[] } } };
+  readonly terminationMessagePolicy?: string;
 }
 
 /** The used part of a volume. */

@@ -47,7 +47,7 @@ export function runnerConfig(group: JobGroup): string {
       ...(hasDocker(containerMode) ? linesOf(container) : []),
     ],
     host: linesOf(configOfGroup.host),
-    log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...configOfGroup.log } : configOfGroup.log),
+    log: linesOf(logOf(group)),
     metrics: linesOf(configOfGroup.metrics),
     health_check: linesOf(configOfGroup.health_check),
     // The last one: the secret of the cache server is added to it in the pod (init-containers.ts).
@@ -58,6 +58,15 @@ export function runnerConfig(group: JobGroup): string {
   };
   const lines = Object.entries(sections).flatMap(([name, inner]) => (inner.length > 0 ? [`${name}:`, ...inner] : []));
   return `${lines.join('\n')}\n`;
+}
+
+function logOf({ keepFailedSeconds, runnerConfig: { log } }: JobGroup) {
+  return keepFailedSeconds > 0 ? { level: 'debug', ...log } : log;
+}
+
+/** True if the runner also prints the logs of CI jobs (1.0.8, internal/app/run/runner.go). */
+export function printsJobLogs(group: JobGroup): boolean {
+  return /^(?:debug|trace)$/i.test(String(logOf(group)?.['level']));
 }
 
 /** Keys of a section in order: their order in the RunnerGroup must not make another runner. */

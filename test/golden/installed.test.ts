@@ -46,16 +46,16 @@ function keyOf({ metadata }: Job): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** As 0.2.0 printed it: without the nodeSelector for Linux, the last words of `register`, and what lets a runner start before it is stopped. None is in the hash of a name. */
+/** As 0.2.0 printed it: without the nodeSelector for Linux, the last words of our containers, and what lets a runner start before it is stopped. None is in the hash of a name. */
 function asPrintedBy020(job: Job): Job {
   const { containers, initContainers, nodeSelector = {}, ...pod } = job.spec.template.spec;
-  const deaf = containers.map(({ lifecycle, ...container }) => {
+  const deaf = containers.map(({ lifecycle, terminationMessagePolicy: _, ...container }) => {
     const [, , , , ...command] = lifecycle?.preStop.exec.command ?? [];
     return command.length > 0 ? { ...container, lifecycle: { preStop: { exec: { command } } } } : container;
   });
   const { 'kubernetes.io/os': _, ...rest } = nodeSelector;
   const silent = initContainers?.map(({ terminationMessagePolicy, ...container }) =>
-    container.name === 'register'
+    container.name !== 'setup'
       ? container
       : { ...container, ...(terminationMessagePolicy ? { terminationMessagePolicy } : {}) },
   );

@@ -62,3 +62,29 @@ describe.each(['dind-rootless', 'dind', 'host'] as const)('the container setup i
     });
   });
 });
+
+describe('last lines', () => {
+  const speaking = (fields: object) => {
+    const { containers, initContainers = [] } = podTemplate(group(fields)).spec.template.spec;
+    const all = [...initContainers, ...containers] as readonly { name: string; terminationMessagePolicy?: string }[];
+    return all.flatMap(({ name, terminationMessagePolicy: policy }) =>
+      policy === 'FallbackToLogsOnError' ? name : [],
+    );
+  };
+
+  test.each([
+    [{ containerMode: 'dind' }, ['docker', 'register', 'runner']],
+    [{ containerMode: 'dind-rootless' }, ['register', 'runner']],
+    [{ containerMode: 'buildkit' }, ['buildkit', 'register', 'runner']],
+    [{ containerMode: 'host', setupCommand: ['true'] }, ['setup', 'register', 'runner']],
+  ])('each container of ours has its last lines in the status: %j', (fields, names) => {
+    expect(speaking(fields)).toEqual(names);
+  });
+
+  test.each([{ keepFailedSeconds: 60 }, { runnerConfig: { log: { level: 'Debug' } } }])(
+    'the runner has no last lines in the status with %j, because it prints what CI jobs print',
+    (fields) => {
+      expect(speaking({ containerMode: 'host', ...fields })).toEqual(['register']);
+    },
+  );
+});

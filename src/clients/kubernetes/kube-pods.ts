@@ -115,8 +115,8 @@ function troubleOfStuck(pod: KubePod, { name, state, lastState }: ContainerStatu
   const { message, reason } = state?.waiting ?? {};
   if (reason === 'CrashLoopBackOff') {
     const last = lastState?.terminated;
-    const withEnd = last ? `${endText(name, last)}: ${message}` : message;
-    return { ...troubleOf(reason, withEnd), container: name, ofNode: true };
+    const withEnd = last ? `${endText(name, last)}: ${lastWords(last) || message}` : message;
+    return { ...troubleOf(reason, withEnd), container: name, ofNode: true, ...nodeOf([pod]) };
   }
   // Kubernetes alternates between these two words every few minutes. They are one trouble.
   const word = reason === 'ErrImagePull' ? 'ImagePullBackOff' : (reason ?? '');
@@ -242,8 +242,7 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     if (!end || end.exitCode === 0 || sidecars.has(name)) continue;
     if (isOfNode(end)) return endOfNode(name, end, pod);
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
-    const last = lastWords(end.message ?? '');
-    const trouble = troubleOf(reason, `${endText(name, end)}${last && `: ${last}`}`);
+    const trouble = troubleOf(reason, endWithWords(name, end));
     return name === REGISTER ? { ...trouble, ...(pod && nodeOf([pod])) } : trouble;
   }
   // A node has refused it: `OutOfcpu`, `UnexpectedAdmissionError`.
@@ -253,13 +252,23 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     : undefined;
 }
 
-/** Returns the last error of the runner in the end of a container's log, else the last line. */
-function lastWords(log: string): string {
-  const lines = log.trim().split('\n');
+function endWithWords(container: string, end: Terminated): string {
+  const words = lastWords(end);
+  return `${endText(container, end)}${words && `: ${words}`}`;
+}
+
+/**
+ * Returns the cause in the end of a container's log: what dockerd says last, the last error of the runner, else the last
+ * line. Empty for a container that never began: its end has another message.
+ */
+function lastWords({ message: log, reason }: Terminated): string {
+  if (isOfNode({ reason })) return '';
+  const lines = (log ?? '').trim().split('\n');
   const [, message, quoted, word = message] =
     lines.map((line) => LOGGED.exec(line)).findLast((match) => match !== null) ?? [];
   const quotedText = (quoted ?? word)?.replaceAll('\\"', '"');
-  return quotedText ?? lines.findLast((line) => /^error\b/i.test(line)) ?? lines.at(-1) ?? '';
+  const ofDaemon = lines.findLast((line) => line.startsWith('failed to start daemon'));
+  return ofDaemon ?? quotedText ?? lines.findLast((line) => /^error\b/i.test(line)) ?? lines.at(-1) ?? '';
 }
 
 /** A line of logrus: `level=error msg="…" error="unavailable: …"`, or `msg="Failed to register runner: …"`. */
@@ -286,7 +295,7 @@ function endText(container: string, { exitCode, message, reason }: Terminated): 
 const OF_PROGRAM: ReadonlySet<string> = new Set(['', 'Completed', 'Error', 'OOMKilled']);
 
 /** True if the program did not end by itself, or never began: `ContainerStatusUnknown`, `StartError`, `Unknown`. */
-function isOfNode({ reason }: Terminated): boolean {
+function isOfNode({ reason }: Pick<Terminated, 'reason'>): boolean {
   return !OF_PROGRAM.has(reason ?? '');
 }
 
@@ -312,7 +321,9 @@ export function endOfSidecar(pod: KubePod): PodTrouble | undefined {
     if (!end || beganMs == null || !sidecars.has(name)) continue;
     const endedMs = end.finishedAt ?? 0;
     if (endedMs < beganMs || endedMs >= (over?.finishedAt ?? Number.POSITIVE_INFINITY)) continue;
-    return { ...troubleOf('SidecarEnded', `${endText(name, end)} at ${timeText(endedMs)}`), container: name };
+    const message = `${endText(name, end)} at ${timeText(endedMs)}`;
+    const words = lastWords(end);
+    return { ...troubleOf('SidecarEnded', `${message}${words && `: ${words}`}`), container: name };
   }
   return undefined;
 }
@@ -441,7 +452,7 @@ function endOfPod(pod: KubePod): PodEnd | undefined {
   if (!runner || runner.exitCode === 0) return undefined;
   const end = isOfNode(runner)
     ? endOfNode('runner', runner, pod)
-    : troubleOf('RunnerFailed', endText('runner', runner));
+    : troubleOf('RunnerFailed', endWithWords('runner', runner));
   return { ...end, ...(runner.exitCode === KILLED && nodeOf([pod])) };
 }
 

@@ -118,6 +118,27 @@ it('the trouble of a container that crashes again and again says how it ended la
   expect(messageOf(waits('CrashLoopBackOff', 'back-off 40s restarting'))).toBe('back-off 40s restarting');
 });
 
+it('the trouble of a container that crashes again and again has its last words in place of those of the kubelet', () => {
+  const message = 'level=error msg="zzz"\nfailed to start daemon: no iptables\nstopped\n';
+  const last = { lastState: { terminated: { exitCode: 1, reason: 'Error', message } } };
+
+  expect(messageOf(waits('CrashLoopBackOff', 'back-off 40s restarting', last))).toBe(
+    'container docker ended with exit code 1: failed to start daemon: no iptables',
+  );
+});
+
+it('the end of a runner that has failed has its last error', () => {
+  const message = 'level=info msg="Starting runner daemon"\nlevel=error msg="Docker connection failed: zzz"\n';
+  const terminated = { exitCode: 1, reason: 'Error', message };
+  const failed = KubeJob.parse({ metadata: META, status: { conditions: [{ type: 'Failed', status: 'True' }] } });
+  const pod = podWith({ phase: 'Failed', containerStatuses: [{ name: 'runner', state: { terminated } }] });
+
+  expect(podEndOf(failed, [pod])).toEqual({
+    reason: 'RunnerFailed',
+    message: 'container runner ended with exit code 1: Docker connection failed: zzz',
+  });
+});
+
 it.each([
   [
     'time="t" level=error msg="Cannot ping the server" error="unavailable: dial \\"x\\": refused"\nTry 10 of 10 to register failed.\nNot registered: the lines above say why.',
