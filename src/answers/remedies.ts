@@ -94,10 +94,7 @@ const REMEDIES: Remedies = [
     /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
     'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in <TEMPLATE>',
   ],
-  [
-    /^\w*Image.*: 412\b/,
-    "ask the owner of that registry's project: it refuses this image (rule on vulnerabilities or signatures), or take another",
-  ],
+  [/^\w*Image.*: 412\b/, 'ask who owns that registry which rule (CVE, signature) refuses it, or take another'],
   [/^\w*Image.*: 4(?:02|51)\b/, 'ask the owner of that registry, which may not or will not give it, or take another'],
   [/^\w*Image.*: 410\b/, 'take another image: that registry or image is gone'],
   [/^\w*Image.*: 407\b/, 'give containerd of node <NODE> a login for its proxy'],
@@ -236,10 +233,7 @@ const REMEDIES: Remedies = [
     /^(?:\w+ContainerError|StartError|FailedCreatePodSandBox).*(?:allocate memory|child's PID|temporarily unavail|too many open|cgroup)/,
     `node <NODE> is short of memory, processes or files, or its cgroups are broken: ${NODE}`,
   ],
-  [
-    /^\w+: .*(?:nvidia-container-cli|nvml)/,
-    'restart node <NODE>, or load its NVIDIA driver again. Until then: kubectl cordon <NODE>',
-  ],
+  [/nvidia-container-cli|nvml/, 'restart node <NODE>, or load its NVIDIA driver. Until then: kubectl cordon <NODE>'],
   [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in <TEMPLATE>, or the image'],
   [
     /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun|CrashLoopBackOff: \S+ \S+ did not start).*(?:exec:|executable|no such file|a directory|permission denied|find user|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,

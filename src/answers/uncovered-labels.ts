@@ -43,9 +43,14 @@ export function machineOf(label: string, text = label): (typeof MACHINES)[number
   return machine !== 'GPU' && isTarget(label, text) ? undefined : machine;
 }
 
+/** Labels of GitHub that each runner of this product could have. */
+const OF_GITHUB = /^(?:self-hosted|x64)$/i;
+
 /** Hints for a job that no group covers. */
 export interface Uncovered {
   readonly didYouMean?: LabelHint;
+  /** Corrections of some labels, where the others are like no name of a group. */
+  readonly partly?: LabelHint;
   readonly elsewhere?: LabelsElsewhere;
   /** The labels that its nearest group lacks. Of a blocked job: that no group has. */
   readonly missing?: readonly string[];
@@ -55,6 +60,8 @@ export interface Uncovered {
 interface LabelHint {
   readonly group: GroupKey;
   readonly labels: readonly { readonly written: string; readonly meant: string }[];
+  /** All that is left to write, if labels of GitHub go. */
+  readonly only?: readonly string[];
 }
 
 /** Where the labels of an uncovered job exist. */
@@ -88,11 +95,17 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
         : undefined;
     });
   });
-  /** Returns the corrections with which the group covers these labels. Empty: one label is similar to no name of the group. */
-  const hintIn = (group: RunnerGroup, labels: readonly string[]): LabelHint | readonly [] => {
+  /** Returns the corrections with which the group covers these labels, or some of them. */
+  const hintIn = (group: RunnerGroup, labels: readonly string[]): LabelHint & { readonly isPartly?: boolean } => {
     const uncoveredLabel = labels.filter((label) => !namesOf(group).has(label));
     const corrections = uncoveredLabel.flatMap((label) => nearestIn(group)(label) ?? []);
-    return corrections.length === uncoveredLabel.length ? { group: keyOf(group), labels: corrections } : [];
+    const isPartly = corrections.length < uncoveredLabel.length;
+    const meantBy = (label: string) => corrections.find(({ written }) => written === label)?.meant ?? label;
+    const kept = labels.map(meantBy).filter((label) => namesOf(group).has(label) || !OF_GITHUB.test(label));
+    if (!isPartly || kept.length === 0 || !kept.every((label) => namesOf(group).has(label)))
+      return { group: keyOf(group), labels: corrections, isPartly };
+    const all = uncoveredLabel.map((label) => ({ written: label, meant: meantBy(label) }));
+    return { group: keyOf(group), labels: all, only: kept };
   };
   /** Undefined: a label is in no group. `ofScope`: the groups whose scope and Gitea have the job. */
   const elsewhereOf = (labels: readonly string[], origin: string, ofScope: readonly RunnerGroup[]) => {
@@ -119,11 +132,12 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
     if (!mayTake(4 * groups.length * labels.length)) return {};
     const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, job.repository));
     if (isBlocked && ofScope.some((group) => labels.every((label) => namesOf(group).has(label)))) return {};
-    const hints = ofScope.flatMap((group) => hintIn(group, labels));
-    const [fewestCorrections] = hints.sort((a, b) => a.labels.length - b.labels.length);
+    const hints = ofScope.map((group) => hintIn(group, labels)).sort((a, b) => a.labels.length - b.labels.length);
+    const didYouMean = hints.find(({ isPartly }) => !isPartly);
+    const partly = didYouMean ? undefined : hints.findLast((hint) => hint.labels.length > 0);
     const isNowhere = (label: string): boolean => ofScope.every((group) => !namesOf(group).has(label));
     const missing = isBlocked ? labels.filter(isNowhere) : undefined;
-    return defined({ didYouMean: fewestCorrections, elsewhere: elsewhereOf(labels, origin, ofScope), missing });
+    return defined({ didYouMean, partly, elsewhere: elsewhereOf(labels, origin, ofScope), missing });
   };
 }
 
@@ -215,12 +229,13 @@ interface UncoveredJob extends Uncovered {
 
 /** Returns why no group covers the job. */
 export function notCoveredText(uncovered: UncoveredJob): string {
-  const { job, elsewhere, didYouMean, missing = [], nearest } = uncovered;
+  const { job, elsewhere, didYouMean, missing = [], nearest, partly } = uncovered;
   if (elsewhere) return `labels not covered: ${labelsText(job.labels)} (${elsewhereText(elsewhere, job.repository)})`;
   if (didYouMean?.labels.length === 0)
     return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
   if (didYouMean) return `labels not covered: ${writtenText(didYouMean)} (did you mean ${meantText(didYouMean)}?)`;
-  const why = faultIn(uncovered) ?? (nearest && `nearest group: ${keyText(nearest)}`);
+  const near = partly ? `did you mean ${meantText(partly)}?` : nearest && `nearest group: ${keyText(nearest)}`;
+  const why = faultIn(uncovered) ?? near;
   return `labels not covered: ${labelsText(missing)}${why === undefined ? '' : ` (${why})`}`;
 }
 
@@ -256,7 +271,7 @@ const ONE_RUNNER =
   'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow';
 
 function remedyFor(uncovered: UncoveredJob): Remedy {
-  const { job, elsewhere, didYouMean, missing = [] } = uncovered;
+  const { job, elsewhere, didYouMean, missing = [], partly } = uncovered;
   const withoutLabels = (text: string): Remedy => ({ sentence: () => text });
   if (elsewhere?.is === 'other-scope')
     return withoutLabels(
@@ -269,19 +284,23 @@ function remedyFor(uncovered: UncoveredJob): Remedy {
   const toGroup = 'to spec.labels of a group whose scope has the job';
   if (didYouMean) {
     const meant = meantText(didYouMean);
+    const why = didYouMean.only ? " (self-hosted and x64 are GitHub's own labels)" : '';
     const add = (labels: string) => (fault === undefined ? `, or add ${labels} ${toGroup}` : '');
     return {
       labels: writtenText(didYouMean),
-      sentence: (labels) => `runs-on ${labels}: did you mean ${meant}? Correct it in the workflow${add(labels)}`,
+      sentence: (labels) => `runs-on ${labels}: did you mean ${meant}? Correct it in the workflow${why}${add(labels)}`,
     };
   }
   if (fault !== undefined) return withoutLabels(`correct runs-on in the workflow: ${fault}`);
   // A group of Linux machines must not get this label: its runners would take the job, and could not run it.
-  const machineLabel = missing.find((label) => machineOf(label) !== undefined);
+  const first = partly ? `correct ${writtenText(partly)} to ${meantText(partly)}, and ` : '';
+  const others = missing.filter((label) => !partly?.labels.some(({ written }) => written === label));
+  const machineLabel = others.find((label) => machineOf(label) !== undefined);
   if (machineLabel === undefined)
     return {
-      labels: labelsText(missing),
-      sentence: (labels) => `add ${labels} ${toGroup}, as NAME:docker://IMAGE or NAME:host, or correct its runs-on`,
+      labels: labelsText(others),
+      sentence: (labels) =>
+        `${first}add ${labels} ${toGroup}, as NAME:docker://IMAGE or NAME:host, or correct its runs-on`,
     };
   const machine = machineOf(machineLabel);
   const need =
@@ -290,7 +309,7 @@ function remedyFor(uncovered: UncoveredJob): Remedy {
       : 'other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector';
   return {
     labels: labelsText([machineLabel]),
-    sentence: (labels) => `${labels} asks for ${need}, or correct its runs-on`,
+    sentence: (labels) => `${first}${labels} asks for ${need}, or correct its runs-on`,
   };
 }
 
@@ -299,6 +318,6 @@ function writtenText({ labels }: LabelHint): string {
 }
 
 /** `ubuntu-latest (runners/ci)` */
-function meantText({ group, labels }: LabelHint): string {
-  return `${labels.map(({ meant }) => meant).join(', ')} (${keyText(group)})`;
+function meantText({ group, labels, only }: LabelHint): string {
+  return `${only ? `only ${only.join(', ')}` : labels.map(({ meant }) => meant).join(', ')} (${keyText(group)})`;
 }

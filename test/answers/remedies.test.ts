@@ -238,7 +238,7 @@ RegistryUnavailable: registry is unavailable => registry runs
 ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 403 Forbidden => imagePullSecrets
 ImagePullBackOff: x: httpReadSeeker: read: connection reset by peer => whether its node reaches the registry
 ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 412 Precondition Failed
-  ask the owner of that registry's project
+  which rule (CVE, signature) refuses it
 ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 410 Gone => that registry or image is gone
 ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 402 Payment Required => ask the owner of that registry
 ImagePullBackOff: x: unexpected status from HEAD request to https://r/v2/x: 451 Unavailable For Legal Reasons: denied => ask the owner of that registry
@@ -312,7 +312,7 @@ FailedMount: mount failed: exit status 32 Output: mount.nfs: Failed to resolve s
 ImagePullBackOff: x: failed to extract layer sha256:b: failed to Lchown "/x" for UID 1185200044: lchown /x: invalid argument (Hint: try increasing the number of subordinate IDs in /etc/subuid and /etc/subgid)
   give node node-7 more subordinate IDs
 StartError: container setup did not start: nvidia-container-cli: mount error: nvml error: driver/library version mismatch
-  restart node node-7, or load its NVIDIA driver again. Until then: kubectl cordon node-7
+  restart node node-7, or load its NVIDIA driver. Until then: kubectl cordon node-7
 Suspended: ClusterQueue ci is inactive => kubectl describe clusterqueue ci
 Suspended: ClusterQueue ci is stopped => spec.stopPolicy: None
 Suspended: resources didn't satisfy LimitRange constraints: x: requests must not be above the limitRange max

@@ -80,6 +80,36 @@ describe('what it advises', () => {
       'labels not covered: arm64 (nearest group: runners/a-gpu)',
       'Next: arm64 asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on\n',
     ],
+    [
+      'the labels of a runner of GitHub',
+      ['self-hosted', 'Linux', 'X64'],
+      'labels not covered: self-hosted, Linux, X64 (did you mean only linux (runners/a-gpu)?)',
+      "Next: runs-on self-hosted, Linux, X64: did you mean only linux (runners/a-gpu)? Correct it in the workflow (self-hosted and x64 are GitHub's own labels), or add self-hosted, Linux, X64 to spec.labels of a group whose scope has the job\n",
+    ],
+    [
+      'one label of GitHub beside that of a group',
+      ['ubuntu-latest', 'x64'],
+      'labels not covered: x64 (did you mean only ubuntu-latest (runners/ci)?)',
+      'Next: runs-on x64: did you mean only ubuntu-latest (runners/ci)? Correct it in the workflow (self',
+    ],
+    [
+      'labels of GitHub alone, with which no label of a group is left',
+      ['self-hosted', 'X64'],
+      'labels not covered: X64, self-hosted (nearest group: runners/a-gpu)',
+      'Next: add X64, self-hosted to spec.labels of a group',
+    ],
+    [
+      'a misspelt label beside one that is like none',
+      ['Linux', 'zzz'],
+      'labels not covered: Linux, zzz (did you mean linux (runners/ci)?)',
+      'Next: correct Linux to linux (runners/ci), and add zzz to spec.labels of a group',
+    ],
+    [
+      'a misspelt label beside another machine',
+      ['lunix', 'Windows'],
+      'labels not covered: Windows, lunix (did you mean linux (runners/ci)?)',
+      'Next: correct lunix to linux (runners/ci), and Windows asks for Windows',
+    ],
   ])('explain advises about %s', (_, labels, verdict, advice) => {
     const text = explainText(explanationIn({ groups: [gpu, ci], jobs: [job(1, { labels })] }), { colour: false });
 
