@@ -70,7 +70,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     );
     expect(outcomes.sort(), logs.join('\n')).toEqual(['failure groups/bad.yaml', 'success are valid']);
     expect(logs.join('\n')).toContain(
-      'groups/bad.yaml:1: runners/bad: spec.image: is "registry.evil.example.com/miner:1"; the policy allows docker.io/gitea/runner. Use one of them [images]',
+      'groups/bad.yaml:15:3: spec.image: is "registry.evil.example.com/miner:1"; the policy allows docker.io/gitea/runner. Use one of them [images] [GR-POLICY-04]',
     );
     expect(logs.join('\n')).toContain("not checked, because Argo CD does not ask: the policy's projects");
     const comments = async (pull: number) =>
