@@ -36,13 +36,14 @@ export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, n
     (status && unready(status, application)) ??
     (whereIAm && status && neverSeen(whereIAm, status, application, job, nowMs)) ??
     (whereIAm && status && silent(whereIAm, status, application));
-  if (failure) return { ...failure, why: `${failure.why}${awaitedProblem(failure, whereIAm)}` };
+  const { waitUntilMs = nowMs } = job;
+  const isLate = nowMs > waitUntilMs;
+  const isUnserved = failure?.isUnserved || isLate;
+  if (failure) return { ...failure, why: `${failure.why}${awaitedProblem(failure, whereIAm)}`, isUnserved };
   const { says = '' } = application ?? {};
   const differs = differsFromGit(application, group);
-  const { waitUntilMs = nowMs } = job;
   const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says.replace(/\.$/, '')}`, differs?.why];
   const remedy = application && argocdRemedy(says, application.name);
-  const isLate = nowMs > waitUntilMs;
   const effect = isLate ? `${NO_JOB}, and it is ${duration(nowMs - waitUntilMs)} late` : NOT_CREATED_YET.why;
   const wait = `wait until ${timeText(waitUntilMs)}. After that, ${lookAt(application)}`;
   return {
@@ -210,7 +211,8 @@ export function failureOf(application: ApplicationSeen, places?: Places): NotCre
   }
   if (idleSinceMs !== undefined) {
     const why = `Application ${name}: ${says}. Argo CD last compared it at ${timeText(idleSinceMs)}`;
-    return { why, next: CONTROLLER_REMEDY, isUnserved: true };
+    // Where Argo CD compares seldom, a refresh may have been asked for just now.
+    return { why, next: CONTROLLER_REMEDY, isUnserved: says.startsWith('an operation') };
   }
   if (lastsMs === undefined) return undefined;
   const why = `Argo CD says: ${says}. For ${duration(lastsMs)} no other sync of Application ${name} can begin`;

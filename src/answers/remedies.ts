@@ -263,7 +263,7 @@ const REMEDIES: Remedies = [
   ],
   [
     /^Unschedulable(?!.* (?:NotTriggerScaleUp|FailedScheduling): )(?=.*Insufficient ).*(?:volume node affinity|volume zone)/,
-    'add a node with room where the volume of its claim is, or lower requests in spec.resources: kubectl -n <NAMESPACE> describe pvc<CLAIMS>',
+    'add a node with room where the volume of its claim is, or lower requests in <RESOURCES>: kubectl -n <NAMESPACE> describe pvc<CLAIMS>',
   ],
   [/ ProvisioningFailed: .*(?:authoriz|denied|forbidden)/i, 'give the CSI driver the right that it lacks in the cloud'],
   [/^SchedulerError.*(?:claim|volume)|^\w+: .* (?:FailedBinding|ProvisioningFailed): /i, CLAIM],
@@ -450,7 +450,7 @@ const NOT_ADMITTED: Remedies = [
   [new RegExp(OTHER_OBJECT, 'i'), 'correct <kind> <name> in git'],
   [
     /(?:failed quota|imum .*usage|limit to request ratio|less than or equal to \S+ limit)/,
-    'change spec.resources by what that quota or LimitRange asks for',
+    'change <RESOURCES> by what that quota or LimitRange asks for',
   ],
   [/PodSecurity/, `${PROFILE} command`],
   [/match these scopes/, 'make a ResourceQuota of that scope, or change priorityTiers or priorityClassName'],
@@ -558,9 +558,9 @@ const SCHEDULER: Remedies = [
   [/exceed max volume count/, 'add a node, or give runners fewer volumes: each node attaches only so many'],
   [
     /Insufficient (?<resource>[\w.-]+\/[\w.-]*\w)/,
-    'add a node with free <resource>, or lower that request: <DOCTOR> says what each node offers of it. If that is 0, its device plugin does not work: kubectl get daemonsets -A',
+    'add a node with free <resource>, or lower that request: <NODES> says what each node offers of it. If that is 0, its device plugin does not work: kubectl get daemonsets -A',
   ],
-  [/Insufficient /, 'add a node with room, or lower requests in spec.resources: <DOCTOR> says what each node lacks'],
+  [/Insufficient /, 'add a node with room, or lower requests in <RESOURCES>: <NODES> says what each node lacks'],
   [/Too many pods/, 'add a node, or raise maxPods of the kubelets: the size of the pod does not matter'],
   [/free ports/, 'take hostPort and hostNetwork out of <TEMPLATE>, or add a node: a port is for one pod'],
   [
@@ -590,7 +590,7 @@ const SCHEDULER: Remedies = [
   ],
   [
     /no instance type |required offering/,
-    'let a NodePool have larger or other types of machines, or lower requests in spec.resources: kubectl get nodepools -o yaml',
+    'let a NodePool have larger or other types of machines, or lower requests in <RESOURCES>: kubectl get nodepools -o yaml',
   ],
   [/were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
   [/ affinity\/selector/, 'label a node, or correct nodeSelector and nodeAffinity in <TEMPLATE>'],
@@ -599,7 +599,7 @@ const SCHEDULER: Remedies = [
 ];
 
 const OTHER_RULE =
-  'see which rule of the scheduler its words name. <DOCTOR> says what each node lacks, where labels, taints or its size are the cause';
+  'see which rule of the scheduler its words name. <NODES> says what each node lacks, where labels, taints or its size are the cause';
 
 /** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
@@ -620,8 +620,11 @@ interface Names {
   readonly places?: Places;
 }
 
-/** Where a reader sees more, and where the pod is written. */
-export const PLACES = { DOCTOR: 'gitea-runners doctor', NAMESPACE: 'NAMESPACE', TEMPLATE: 'spec.podTemplate' };
+/** Where a reader sees more (also of nodes), and where the pod is written. */
+export const PLACES = {
+  ...{ DOCTOR: 'gitea-runners doctor', NODES: 'gitea-runners doctor', NAMESPACE: 'NAMESPACE' },
+  ...{ RESOURCES: 'spec.resources', TEMPLATE: 'spec.podTemplate' },
+};
 export type Places = Partial<typeof PLACES>;
 
 /** Who refuses a pod: a policy of Kyverno or Gatekeeper, or a ValidatingAdmissionPolicy. */

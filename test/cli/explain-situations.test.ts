@@ -91,8 +91,28 @@ const buildAndDeploy = (label: string) => ({
   ],
 });
 
+const REFRESHING = synced(
+  { plugin: { name: 'gitea-runners' } },
+  { reconciledAt: LONG_AGO, resources: [resource('RunnerGroup', 'ci')] },
+  { 'argocd.argoproj.io/refresh': 'hard' },
+);
+
 /** Argo CD does not sync, or says so. */
 const ARGO: readonly Row[] = [
+  {
+    when: 'a refresh is asked for, and Argo CD has not compared the Application for a day',
+    application: REFRESHING,
+    cause: 'Application argocd/runners: a refresh is asked for. Argo CD last compared it at 2026-01-01T00:00:00Z',
+    next: 'see whether argocd-application-controller runs: kubectl -n argocd get pods',
+  },
+  {
+    when: 'a refresh is asked for, Argo CD has not done it, and the runner is late',
+    ageS: 18_000,
+    application: REFRESHING,
+    groupStatus: notReady('WakeFailed', 'GR-ARGOCD-14 refresh Application runners'),
+    unserved: 'Application argocd/runners: a refresh is asked for. Argo CD last compared it at 2026-',
+    next: 'see whether argocd-application-controller runs: kubectl -n argocd get pods',
+  },
   {
     when: 'the plugin fails in Argo CD',
     application: complaining('ComparisonError', 'error: GR-GITEA-01 list jobs of org acme'),

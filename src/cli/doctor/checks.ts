@@ -152,7 +152,9 @@ function running({ metadata, spec, status }: Deployment, image: string, installa
   const failing = conditions.flatMap((each) => (FAILING.includes(`${each.type} ${each.status}`) ? each.message : []));
   const causes = troublesOf(metadata.name, installation);
   const why = [...new Set([...causes.map(troubleText), ...failing])].map((each) => `: ${each}`).join('');
-  const text = `${readyReplicas} of ${spec.replicas} ready, ${image}`;
+  const other = metadata.name !== NAME && causes.find(({ container = NAME }) => container !== NAME)?.container;
+  const whose = other ? `for container ${other} and not for the sidecar` : image;
+  const text = `${readyReplicas} of ${spec.replicas} ready, ${whose}`;
   const isObserved = observedGeneration === metadata.generation;
   const isNewest = isObserved && (observedGeneration === undefined || updatedReplicas >= spec.replicas);
   const newest = `${isObserved ? updatedReplicas : 0} of ${spec.replicas} pods are of the newest template`;
@@ -179,7 +181,8 @@ function troublesOf(deployment: string, installation: Installation): readonly Po
 
 function remedyFor(deployment: string, cause: PodTrouble | undefined, { above, argocdNamespace }: Judged): string {
   const TEMPLATE = deployment === NAME ? SERVE_MANIFEST : SIDECAR_MANIFEST;
-  const places = { ...fixes.HERE, NAMESPACE: argocdNamespace, TEMPLATE };
+  const ofNodes = { NODES: 'kubectl describe nodes', RESOURCES: TEMPLATE };
+  const places = { ...fixes.HERE, ...ofNodes, NAMESPACE: argocdNamespace, TEMPLATE };
   const ofCause = cause?.container
     ? fixes.lastLog(argocdNamespace, deployment, cause.container)
     : cause && remedyOf(cause, { places });

@@ -345,7 +345,8 @@ function application(app: Application, { above, nowMs }: Judged): readonly Judge
   const { namespace, name } = metadata;
   const patch = `kubectl -n ${namespace} patch application ${name} --type=merge -p '${JSON.stringify(patchFor(app))}'`;
   const isLeftAlone = metadata.annotations[SKIP_RECONCILE] !== undefined;
-  const told = ofError || (failure && !isLeftAlone && bad(failure.why, first ?? failure.next));
+  const judge = failure?.isUnserved ? bad : unknown;
+  const told = ofError || (failure && !isLeftAlone && judge(failure.why, first ?? failure.next));
   const judged = [told || [], faults.length > 0 ? bad([...faults, ...differs].join('; '), patch) : []].flat();
   if (judged.length > 0) return judged;
   const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');

@@ -5,7 +5,7 @@ import type { SeenOrNot } from './read-object.ts';
 import type { Deployment } from './reads.ts';
 
 /** Remedies that `explain` has, too, send its readers to `doctor`. */
-export const HERE = { DOCTOR: 'another line here' };
+export const HERE = { DOCTOR: 'another line here', NODES: 'another line here' };
 
 export interface DoctorFinding {
   readonly check: string;

@@ -239,7 +239,9 @@ function pluginless({ spec, status }: AppJson): { readonly pluginless?: string }
 
 /** Returns Argo CD's words about the operation under way, and the command that ends a long one. Undefined: none. */
 export function operationWords(app: AppState, nowMs: number): Lasting | undefined {
-  const { isOperating, name, operation, reconciledAtMs = nowMs } = app;
+  const { isOperating, name, operation, reconciledAtMs = nowMs, refreshPending } = app;
+  if (!isOperating && refreshPending && nowMs - reconciledAtMs > 10 * LONG_MS)
+    return { says: 'a refresh is asked for', idleSinceMs: reconciledAtMs };
   if (!isOperating) return undefined;
   // An ended state is that of the operation before this one.
   if (!operation || OVER.has(operation.phase)) {

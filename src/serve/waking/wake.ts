@@ -249,6 +249,6 @@ export function isAway(failure: Failure): boolean {
 }
 
 function notDone({ name }: ApplicationRef, { ms }: Deadline): Failure {
-  const message = `refresh Application ${name}: Argo CD has not done it within ${secondsText(ms)}. Look at the load and the log of argocd-application-controller and argocd-repo-server.`;
+  const message = `refresh Application ${name}: Argo CD has not done it within ${secondsText(ms)}. See whether argocd-application-controller and argocd-repo-server run, and look at their load and log.`;
   return new Failure('GR-ARGOCD-14', 1, message);
 }

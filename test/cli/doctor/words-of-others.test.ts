@@ -73,18 +73,61 @@ it.each<readonly [string, (world: World) => World, string]>([
     'serve: 1 of 2 ready, argocd-gitea-runners:0.2.0: OOMKilled: container serve ended with exit code 137 (OOMKilled) at 2026-01-01T00:00:00Z\n    give container serve a higher memory limit in install/gitea-runners.yaml (with Helm: serve in the values)\n',
   ],
   [
+    'where the requests of a serve stand that fits on no node',
+    all(
+      put([SERVE], serve(0)),
+      put(
+        [PODS, 'items'],
+        [
+          put(['status'], {
+            phase: 'Pending',
+            conditions: [
+              {
+                ...condition('PodScheduled', 'False', '0/3 nodes are available: 3 Insufficient cpu.'),
+                reason: 'Unschedulable',
+              },
+            ],
+          })(waiting('gitea-runners-1', '', '') as World),
+        ],
+      ),
+    ),
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.\n    add a node with room, or lower requests in install/gitea-runners.yaml (with Helm: serve in the values): kubectl describe nodes says what each node lacks',
+  ],
+  [
+    'a container of argocd-repo-server that is not the sidecar',
+    all(
+      put([REPO_SERVER], repoServer(0)),
+      put(
+        [PODS, 'items'],
+        [
+          put(
+            ['status', 'initContainerStatuses'],
+            [
+              {
+                name: 'copyutil',
+                state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s' } },
+                lastState: { terminated: { exitCode: 1, reason: 'Error', finishedAt: '2026-01-01T00:00:00Z' } },
+              },
+            ],
+          )(waiting('argocd-repo-server-1', 'PodInitializing', '') as World),
+        ],
+      ),
+    ),
+    'sidecar in argocd-repo-server: 0 of 1 ready, for container copyutil and not for the sidecar: CrashLoopBackOff: container copyutil',
+  ],
+  [
     'which setting a serve may end for',
     all(
       put([SERVE], serve(0)),
       put([SETTINGS], { data: { GITEA_RUNNERS_ARGOCD_URL: 'https://a', GITEA_RUNNERS_POLL: 'often' } }),
       put([PODS, 'items'], [waiting('gitea-runners-1', 'CrashLoopBackOff', 'back-off 10s')]),
     ),
-    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CrashLoopBackOff: back-off 10s\n    First mend environment of both, which is bad above. If it stays so: Its log says why: kubectl -n argocd logs deployment/gitea-runners -c serve --previous\n',
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CrashLoopBackOff: back-off 10s (node n1)\n    First mend environment of both, which is bad above. If it stays so: Its log says why: kubectl -n argocd logs deployment/gitea-runners -c serve --previous\n',
   ],
   [
     'the log of a serve that ends by itself',
     all(put([SERVE], serve(0)), put([PODS, 'items'], [waiting('gitea-runners-1', 'CrashLoopBackOff', 'back-off 10s')])),
-    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CrashLoopBackOff: back-off 10s\n    Its log says why: kubectl -n argocd logs deployment/gitea-runners -c serve --previous\n',
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: CrashLoopBackOff: back-off 10s (node n1)\n    Its log says why: kubectl -n argocd logs deployment/gitea-runners -c serve --previous\n',
   ],
   [
     'one cause once, whose words name each pod',
@@ -216,6 +259,16 @@ it.each<readonly [string, (world: World) => World, readonly string[]]>([
     put([...APPLICATION, 'status'], { conditions: TOLD }),
     [
       'Application runners: Argo CD says SharedResourceWarning: zzz SharedResourceWarning; ExcludedResourceWarning: zzz ExcludedResourceWarning',
+    ],
+  ],
+  [
+    'an Application that nothing compares',
+    all(
+      put([...APPLICATION, 'status'], { reconciledAt: '2026-01-01T00:00:00Z' }),
+      put([...APPLICATION, 'metadata', 'annotations', 'argocd.argoproj.io/refresh'], 'hard'),
+    ),
+    [
+      'Application runners: Application argocd/runners: a refresh is asked for. Argo CD last compared it at 2026-01-01T00:00:00Z\n    see whether argocd-application-controller runs',
     ],
   ],
   [
