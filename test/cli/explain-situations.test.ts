@@ -1106,6 +1106,29 @@ const START: readonly Row[] = [
     unserved: 'FailedCreatePodSandBox: mkdir /sys/fs/cgroup/x: cannot allocate memory (node node-1), for 6m',
     next: 'FailedCreatePodSandBox: node node-1 is short of memory, processes or files',
   },
+  ...[
+    [
+      'FailedMount',
+      'Could not mount "fs-1:/" at "/var/lib/kubelet/pods/aa09/volumes/x/mount": Failed to resolve "fs-1.efs.amazonaws.com"',
+      'Could not mount "fs-1:/": Failed to resolve "fs-1.efs.amazonaws.com"',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      `failed to setup network for sandbox "${'0a'.repeat(32)}": plugin type="cilium-cni" failed (add): zzz`,
+      'failed to setup network for sandbox: plugin type="cilium-cni" failed (add): zzz',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      'error running prestart hook #0: exit status 1, stdout: , stderr: nvidia-container-cli: nvml error: zzz',
+      'FailedCreatePodSandBox: nvidia-container-cli: nvml error: zzz',
+    ],
+  ].map(([reason = '', words = '', unserved = '']) => ({
+    when: `its pod has not started, without the paths and numbers of ${words}`,
+    pod: onNode(395),
+    events: [warning(reason, words, 8)],
+    unserved,
+    next: reason,
+  })),
   {
     when: 'no scheduler has looked at its pod',
     pod: pending({}, { schedulerName: 'volcano' }),

@@ -1,4 +1,4 @@
-/** Maps each error of Gitea to its meaning and remedy. Messages hold nothing of an answer's body. */
+/** Maps each error of Gitea to its meaning and remedy. Of an answer's body, messages hold only words that are known here. */
 import { Failure } from '../../shared/failure.ts';
 import {
   failure,
@@ -69,7 +69,8 @@ export function failureOfStatus(request: HttpRequest, answer: HttpAnswer, hints:
       const address = 'Check spec.gitea.url and what stands before Gitea';
       if (status < 500) return say('GR-GITEA-06', `an unexpected status (${status})`, address);
       const remedy = orProxy("Look into Gitea's log and at what stands before it", answer, request);
-      return say('GR-GITEA-05', `an error of the server (${status})${throughProxy(answer)}`, remedy, 'server-error');
+      const what = [status, ...(OF_DATABASE.exec(beginningOf(answer)) ?? [])].join(': ');
+      return say('GR-GITEA-05', `an error of the server (${what})${throughProxy(answer)}`, remedy, 'server-error');
     }
   }
 }
@@ -90,6 +91,8 @@ function failureOfRights(request: HttpRequest, answer: HttpAnswer, rights: Right
 /** Texts of a 403 (1.25 to 1.27). They are compared here and never repeated. */
 const LACKS_SCOPE = /token does not have at least one of required scope\(s\)/;
 const LACKS_PLACE = /\b(?:owner|admin|member|collaborator|permission)\b/i;
+/** Words of a database or a disk in the message of a 500. Only these are repeated. */
+const OF_DATABASE = /too many (?:clients|connections)|connection slots|database is locked|no space left on device/i;
 
 /** Returns the first characters of an answer, in which Gitea's texts stand: they are short. */
 export function beginningOf({ text }: HttpAnswer): string {

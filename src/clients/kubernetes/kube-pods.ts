@@ -168,7 +168,7 @@ function pullText(message: string): string {
 const PULLED = /^(?:Back-off pulling|Failed to pull) image "([^"]*)": /;
 const IMAGE = /^failed to pull and unpack image "([^"]*)": /;
 const AROUND =
-  /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference|start \w+) "[^"]*":|failed to (?:copy|create [\w ]*task[\w ]*):|(?:Failed to create pod sandbox|Error response from daemon|OCI runtime create failed|runc create failed|unable to start container process|httpReadSeeker: failed open):) |mount failed: exit status \d+\s+Mounting command:.*?\sOutput: |: unknown$/gs;
+  /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference|start \w+) "[^"]*":|failed to (?:copy|create [\w ]*task[\w ]*):|(?:Failed to create pod sandbox|Error response from daemon|OCI runtime create failed|runc create failed|unable to start container process|httpReadSeeker: failed open):) |mount failed: exit status \d+\s+Mounting command:.*?\sOutput: |error running prestart hook #\d+: exit status \d+, stdout: .*?, stderr: |(?<=for sandbox) "[\da-f]{64}"(?=: )|(?<=Could not mount "[^"]*") at "[^"]*"|: unknown$/gs;
 
 /** Removes what the kubelet, the runtime and `mount` write before a cause. */
 export const withoutRuntime = (message: string): string => message.trim().replaceAll(AROUND, '');

@@ -114,6 +114,13 @@ const HTTP_FAULTS: readonly Fault[] = [
   }),
   onJobs('500 at every try', 'GR-GITEA-05', status(500), 'an error of the server (500)', SERVER),
   onJobs(
+    '500 for want of a connection to the database',
+    'GR-GITEA-05',
+    text(JSON.stringify({ message: `${LEAK} pq: sorry, too many clients already ${LEAK}` }), 'application/json', 500),
+    'an error of the server (500: too many clients)',
+    SERVER,
+  ),
+  onJobs(
     'a proxy that reaches no Gitea',
     'GR-GITEA-05',
     status(502),
