@@ -28,7 +28,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
       const padded = row
         .slice(0, last)
         .map((cell, column) => fitted(cell, widths[column] ?? 0).padEnd((widths[column] ?? 0) + 2));
-      const [first = '', ...more] = splitIntoLines(row[last] ?? '', Math.max(2 * NARROWEST, widthLeft));
+      const [first = '', ...more] = splitIntoLines(row[last] ?? '', Math.max(2 * NARROWEST, widthLeft), 'fit');
       const style = index === 0 ? undefined : options.styleOf?.(index - 1);
       const paint = (text: string): string => (style === undefined ? text : painted(style, text, options));
       const line = `${padded.join('')}${paint(first)}`.trimEnd();
@@ -69,14 +69,19 @@ export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): strin
   return lines.join('\n');
 }
 
-/** Lines of at most `width` characters, broken between words. Addresses and arguments stay whole: people copy them. */
-export function splitIntoLines(text: string, width: number): readonly string[] {
+/**
+ * Returns lines of at most `width` characters, broken between words. Addresses and arguments stay whole, because people copy them.
+ * With `fit` they are broken, too, behind a part of their path: a table keeps its width.
+ */
+export function splitIntoLines(text: string, width: number, addresses: 'whole' | 'fit' = 'whole'): readonly string[] {
   const lines: string[] = [];
   let remainder = text;
   while (remainder.length > width) {
     const space = remainder.lastIndexOf(' ', width);
-    const { length } = /^\S*(?:https?:\/\/|=)\S+/.exec(remainder)?.[0] ?? '';
-    const end = space > 0 ? space : Math.max(width, length);
+    const address = /^\S*(?:https?:\/\/|=)\S+/.exec(remainder)?.[0].length ?? 0;
+    const inAddress = remainder.lastIndexOf('/', width - 1) + 1;
+    const ofLongWord = addresses === 'whole' ? Math.max(width, address) : inAddress || width;
+    const end = space > 0 ? space : ofLongWord;
     lines.push(remainder.slice(0, end));
     remainder = remainder.slice(end).trimStart();
   }
