@@ -38,7 +38,7 @@ it('a table keeps its width, and breaks a long address behind a part of its path
     .split('\n');
 
   expect(lines.filter((line) => line.length > 40)).toEqual([]);
-  expect(lines[2]?.trim()).toBe('https://registry.example.com/');
+  expect(lines[2]?.trim()).toBe('https://registry.example.com/v2/');
 });
 
 it('a sentence keeps an address whole, because people copy it', () => {
