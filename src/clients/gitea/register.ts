@@ -12,7 +12,7 @@ import { type GiteaAccess, readAs } from './api.ts';
 import { beginningOf, failureOfStatus, foreignToken } from './failures.ts';
 import { readShape } from './shapes.ts';
 
-/** A row in Gitea, with the secret of its runner: whoever has this secret gets its job. */
+/** A row in Gitea, with the secret of its runner. Who has this secret can take the CI job of the runner. */
 export type Registered = Readonly<{ id: number; uuid: string; token: string }>;
 
 /** The answer repeats the labels, of which a runner has 16 KiB at most (`bounds.ts`). */

@@ -11,7 +11,7 @@ import { objectsBelow, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
 import { SECURITY_PROFILES } from '../runnergroup/words.ts';
-import { startsPods } from '../runnergroup/workloads.ts';
+import { partsOf, startsPods } from '../runnergroup/workloads.ts';
 import { judge, skippedRules } from './check.ts';
 import { defaultsOf } from './defaults.ts';
 import { type Denial, denialLine, unusablePolicy } from './denial.ts';
@@ -81,11 +81,8 @@ function otherWorkload({ object }: ReadObject): readonly string[] {
   return mayStartPods && kind !== KIND && podPathOf(object) === undefined ? [printable(`${kind} ${name}`)] : [];
 }
 
-function hasImage(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(
-    ([key, inner]) => (key === 'image' && typeof inner === 'string') || hasImage(inner),
-  );
+function hasImage(spec: unknown): boolean {
+  return isMapping(spec) && partsOf(spec).some((part) => 'image' in part && typeof part.image === 'string');
 }
 
 /** Path of the pod template in each kind that starts Jobs. */

@@ -12,13 +12,17 @@ const WORKLOADS = wordSet(
 /** True for an object of such a kind, or with a pod anywhere in it: a list of `containers`, one of them with an image. */
 export function startsPods(object: object): boolean {
   if ('kind' in object && WORKLOADS.has(String(object.kind))) return true;
-  // Aliases of YAML may lead to one value many times.
-  const values = new Set<object>([object]);
-  for (const value of values) {
-    if ('containers' in value && Array.isArray(value.containers) && value.containers.some(hasImage)) return true;
-    for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) values.add(inner);
-  }
-  return false;
+  return partsOf(object).some(
+    (part) => 'containers' in part && Array.isArray(part.containers) && part.containers.some(hasImage),
+  );
+}
+
+/** Returns an object with all objects and lists in it. Each is there once, because aliases of YAML may lead to it many times. */
+export function partsOf(object: object): readonly object[] {
+  const parts = new Set([object]);
+  for (const part of parts)
+    for (const inner of Object.values(part)) if (typeof inner === 'object' && inner !== null) parts.add(inner);
+  return [...parts];
 }
 
 function hasImage(container: unknown): boolean {
